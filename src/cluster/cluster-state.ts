@@ -1,0 +1,90 @@
+import { deepEqual, type Engine, type Input } from '../derive.ts';
+import { type ObjectKey, objectKey } from '../model/object-ref.ts';
+import type { Address, EndpointsName } from '../model/proxy-model.ts';
+import type {
+  ConfigMap,
+  EndpointSlice,
+  Ingress,
+  IngressClass,
+  KubernetesObject,
+  ObjectKind,
+  Secret,
+  Service,
+} from './objects.ts';
+
+export type ObjectChange =
+  | { readonly upsert: KubernetesObject }
+  | { readonly remove: { readonly kind: ObjectKind; readonly namespace: string; readonly name: string } };
+
+/** All watched objects: the inputs of the engine, and nothing else. Indices are groups that the build makes over them. */
+export class ClusterState {
+  readonly ingresses: Input<Ingress>;
+  readonly ingressClasses: Input<IngressClass>;
+  readonly services: Input<Service>;
+  readonly endpointSlices: Input<EndpointSlice>;
+  readonly secrets: Input<Secret>;
+  readonly configMaps: Input<ConfigMap>;
+  /**
+   * Addresses on this machine that stand in for a Service port, keyed `namespace/service/port`: `always` (`--endpoint`)
+   * instead of whatever the cluster says, `fallback` (`--echo`) where the cluster has no ready endpoint.
+   */
+  readonly localEndpoints: Input<LocalEndpoints>;
+  /** Facts about the past that units may read: written after a pass, read in the next. */
+  readonly memory: Input<MemoryEntry>;
+
+  private readonly inputs: Readonly<Record<ObjectKind, { set(key: ObjectKey, value: undefined | never): void }>>;
+
+  constructor(engine: Engine) {
+    this.ingresses = engine.input<Ingress>('ingress', sameObject);
+    this.ingressClasses = engine.input<IngressClass>('ingress-class', sameObject);
+    this.services = engine.input<Service>('service', sameObject);
+    this.endpointSlices = engine.input<EndpointSlice>('endpoint-slice', sameObject);
+    this.secrets = engine.input<Secret>('secret', sameObject);
+    this.configMaps = engine.input<ConfigMap>('config-map', sameObject);
+    this.localEndpoints = engine.input<LocalEndpoints>('local-endpoints', deepEqual);
+    this.memory = engine.input<MemoryEntry>('memory');
+    this.inputs = {
+      Ingress: this.ingresses,
+      IngressClass: this.ingressClasses,
+      Service: this.services,
+      EndpointSlice: this.endpointSlices,
+      Secret: this.secrets,
+      ConfigMap: this.configMaps,
+    };
+  }
+
+  /** Takes effect in the engine's next pass. Later changes of the same object win. */
+  apply(changes: Iterable<ObjectChange>): void {
+    for (const change of changes) {
+      if ('upsert' in change) this.set(change.upsert.kind, objectKey(change.upsert), change.upsert);
+      else this.set(change.remove.kind, objectKey(change.remove), undefined);
+    }
+  }
+
+  private set(kind: ObjectKind, key: ObjectKey, value: KubernetesObject | undefined): void {
+    this.inputs[kind].set(key, value as never);
+  }
+}
+
+export interface LocalEndpoints {
+  readonly always?: readonly Address[];
+  readonly fallback?: readonly Address[];
+}
+
+export type LocalEndpointsKey = EndpointsName;
+
+/** `certificate/namespace/name`: the last good pair of a TLS Secret. */
+export interface MemoryEntry {
+  readonly value: unknown;
+}
+
+/** The resourceVersion and generation move without a change of what is read. */
+function sameObject(a: KubernetesObject, b: KubernetesObject): boolean {
+  if (a.resourceVersion !== undefined && a.resourceVersion === b.resourceVersion) return true;
+  return deepEqual(withoutVersion(a), withoutVersion(b));
+}
+
+function withoutVersion(object: KubernetesObject): unknown {
+  const { resourceVersion, ...rest } = object;
+  return rest;
+}

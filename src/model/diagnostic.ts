@@ -1,0 +1,63 @@
+import type { ObjectRef } from './object-ref.ts';
+
+export type Severity = 'error' | 'warning' | 'info';
+
+/**
+ * What a user is told about an object: a value like any other, so that it can be compared, shown, and made into an Event.
+ * `error`: something that was asked for is not served. `warning`: served, but not as written. `info`: worth knowing.
+ */
+export interface Diagnostic {
+  readonly severity: Severity;
+  /** Stable name in PascalCase, greppable and documented in docs/diagnostics.md: `ServiceNotFound`. */
+  readonly code: DiagnosticCode;
+  /** One sentence that names the value and the reason; the object and field stand beside it. */
+  readonly message: string;
+  /** Absent only for what is about no object (a file that does not parse). */
+  readonly ref?: ObjectRef;
+  /** Path inside the object: `spec.rules[0].http.paths[1].backend.service.name`. */
+  readonly field?: string;
+  /** For objects read from files. Added where the Diagnostic is shown: positions are not part of a unit's value. */
+  readonly source?: SourcePosition;
+}
+
+/** `line` and `column` count from 1. */
+export interface SourcePosition {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Every code with its meaning; `docs/diagnostics.md` is generated from it. */
+export const diagnosticCodes = {
+  // files
+  FileUnreadable: 'A manifest file could not be read; its last good objects stay.',
+  FileInvalid: 'A manifest file is not valid YAML or JSON; its last good objects stay.',
+  ObjectInvalid: 'An object does not have the shape of its kind; its last good version stays.',
+  ObjectDuplicate: 'The same object stands in two places; the first in path order counts.',
+  IngressApiVersionOld: 'An Ingress of a removed API version; the message shows the networking.k8s.io/v1 form.',
+  // Ingress
+  IngressClassForeign: 'The Ingress belongs to another class and is not served.',
+  IngressClassMissing: 'The Ingress names no class, or one that does not exist, and is not served.',
+  IngressHostInvalid: 'A host that is no DNS name; its rule is not served.',
+  IngressPathInvalid: 'A path that is not absolute or holds characters that no request can carry; it is not served.',
+  IngressFeatureUnsupported: 'A field that is not supported yet; what happens instead is said.',
+  PathConflict: 'Another, older Ingress owns the same host and path.',
+  ProtectionUnavailable: 'Something that protects a backend cannot be honoured, so its paths answer 503.',
+  // backends
+  BackendInvalid: 'A backend that names no Service, or a resource; its path answers 503.',
+  ServiceNotFound: 'The Service does not exist; its paths answer 503.',
+  ServicePortNotFound: 'The Service has no such port; its paths answer 503.',
+  ServiceWithoutEndpoints: 'No endpoint of the Service is ready; its paths answer 503.',
+  ExternalNameInvalid: 'The external name is no DNS name; the paths answer 503.',
+  // TLS
+  SecretNotFound: 'The TLS Secret does not exist; the default certificate is served.',
+  SecretInvalid: 'The TLS Secret is not usable; the last good pair, else the default certificate, is served.',
+  CertificateHostMismatch: 'The certificate does not cover the host; the default certificate is served.',
+  CertificateExpired: 'The certificate has expired; it is served all the same.',
+  // publishing
+  UnitFailed: 'A bug in ingress-xds: one part could not be computed. Everything else is served.',
+  ResourceInvalid: 'A resource that Envoy would refuse was held back; its last good version stays.',
+  ResourceRejected: 'Envoy refused a resource; its last good version stays in force there.',
+} as const;
+
+export type DiagnosticCode = keyof typeof diagnosticCodes;

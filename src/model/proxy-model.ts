@@ -1,0 +1,156 @@
+/**
+ * The neutral model between what users write and what a proxy runs. Plain immutable values; every part carries its `origin`.
+ * Tables are keyed as said at `ProxyModel`.
+ */
+import type { Table } from '../derive.ts';
+import type { Diagnostic } from './diagnostic.ts';
+import type { ObjectKey } from './object-ref.ts';
+
+/** The Ingress (`namespace/name`) and the field that made a part of the model. */
+export interface Origin {
+  readonly ingress: ObjectKey;
+  /** `spec.rules[0].http.paths[0]` */
+  readonly field: string;
+}
+
+/** `*` is the default server: requests whose host nobody claims. Else a lower-case DNS name, without port or trailing dot. */
+export type HostName = string;
+export const DEFAULT_HOST: HostName = '*';
+
+/** A bound port of the proxy. */
+export interface Listener {
+  readonly name: 'http' | 'https';
+  readonly port: number;
+  /** Only for `https`: which certificate answers which server name (SNI). */
+  readonly serverNames: readonly ServerName[];
+}
+
+/** A server name, exact or with a one-label wildcard in front (`*.example.com`), and the certificate that answers it. */
+export interface ServerName {
+  readonly name: string;
+  readonly certificate: CertificateName;
+}
+
+/** One host name with its routes in match order (the first that matches wins). A host always answers every path. */
+export interface VirtualHost {
+  readonly host: HostName;
+  readonly routes: readonly Route[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export interface Route {
+  readonly match: PathMatch;
+  readonly action: RouteAction;
+  readonly policy: RoutePolicy;
+  /** Absent for what no Ingress made (the 404 at the end of every host). */
+  readonly origin?: Origin;
+}
+
+export type PathMatch =
+  /** The path itself, `/foo` not `/foo/`. */
+  | { readonly kind: 'exact'; readonly path: string }
+  /** Whole path elements: `/foo` matches `/foo` and `/foo/x`, not `/foobar`. Never ends in `/` but for the root, `/`. */
+  | { readonly kind: 'prefix'; readonly path: string };
+
+export type RouteAction =
+  | { readonly kind: 'forward'; readonly cluster: ClusterReference }
+  | { readonly kind: 'respond'; readonly status: number; readonly body: string };
+
+/** What a route wants of the proxy beyond its action: one optional field per feature. */
+export interface RoutePolicy {
+  /** Requests over plain HTTP are redirected to https with this status, except for ACME challenges. */
+  readonly httpsRedirect?: { readonly status: 301 | 302 | 303 | 307 | 308 };
+}
+
+/** Everything that identifies a cluster, so that clusters can be built from what routes refer to. */
+export interface ClusterReference {
+  readonly name: ClusterName;
+  readonly namespace: string;
+  readonly service: string;
+  /** The Service's port number; as written in the Ingress when the Service or its port is missing. */
+  readonly port: string;
+}
+
+/** `namespace/service/port`, and `~hash` when annotations set cluster-level policy. */
+export type ClusterName = string;
+/** `namespace/service/port`, shared by all variants of a cluster. */
+export type EndpointsName = string;
+
+/** One upstream: a Service port. */
+export type Cluster =
+  | { readonly kind: 'endpoints'; readonly name: ClusterName; readonly endpoints: EndpointsName }
+  /** An ExternalName Service: the proxy resolves the name, all addresses count. */
+  | { readonly kind: 'dns'; readonly name: ClusterName; readonly hostname: string; readonly port: number };
+
+/** Addresses of a Service port, sorted and without duplicates; empty when nothing is ready. */
+export interface Endpoints {
+  readonly name: EndpointsName;
+  readonly addresses: readonly Address[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** `ip` is an IPv4 or IPv6 literal in canonical form. */
+export interface Address {
+  readonly ip: string;
+  readonly port: number;
+}
+
+/** `namespace/name` of the Secret, or `DEFAULT_CERTIFICATE`. */
+export type CertificateName = string;
+/** Answers every server name without a certificate of its own. */
+export const DEFAULT_CERTIFICATE: CertificateName = 'default-certificate';
+
+export interface Certificate {
+  readonly name: CertificateName;
+  /** PEM, leaf first. */
+  readonly chain: string;
+  readonly key: PrivateKey;
+  /** DNS names of the certificate, lower case: exact, or with a one-label wildcard in front. */
+  readonly dnsNames: readonly string[];
+  /** Milliseconds since 1970. */
+  readonly notAfter: number;
+}
+
+/** PEM of a private key that shows itself as `[redacted]` in JSON, logs and inspection. */
+export class PrivateKey {
+  readonly #pem: string;
+
+  constructor(pem: string) {
+    this.#pem = pem;
+  }
+
+  /** The only way to the bytes; for the emitters. */
+  reveal(): string {
+    return this.#pem;
+  }
+
+  equals(other: PrivateKey): boolean {
+    return this.#pem === other.#pem;
+  }
+
+  toJSON(): string {
+    return '[redacted]';
+  }
+
+  toString(): string {
+    return '[redacted]';
+  }
+
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return 'PrivateKey [redacted]';
+  }
+}
+
+/** The tables that the build fills and the emitters read. */
+export interface ProxyModel {
+  /** keyed by listener name */
+  readonly listeners: Table<Listener>;
+  /** keyed by host name; `*` is always there */
+  readonly virtualHosts: Table<VirtualHost>;
+  /** keyed by cluster name: exactly the clusters that routes refer to */
+  readonly clusters: Table<Cluster>;
+  /** keyed by endpoints name: exactly those that clusters refer to */
+  readonly endpoints: Table<Endpoints>;
+  /** keyed by certificate name: those that a listener refers to; `DEFAULT_CERTIFICATE` is always there */
+  readonly certificates: Table<Certificate>;
+}

@@ -1,0 +1,36 @@
+/** What the xDS server knows of a resource: its name, version and bytes. It never looks inside the bytes. */
+
+export const typeUrls = {
+  cluster: 'type.googleapis.com/envoy.config.cluster.v3.Cluster',
+  endpoints: 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment',
+  secret: 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret',
+  extension: 'type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig',
+  listener: 'type.googleapis.com/envoy.config.listener.v3.Listener',
+  routes: 'type.googleapis.com/envoy.config.route.v3.RouteConfiguration',
+  scopedRoutes: 'type.googleapis.com/envoy.config.route.v3.ScopedRouteConfiguration',
+} as const;
+
+export type TypeUrl = (typeof typeUrls)[keyof typeof typeUrls];
+
+export interface Resource {
+  readonly name: string;
+  /** Changes exactly when the bytes do: a content hash, equal on every replica and after a restart. */
+  readonly version: string;
+  /**
+   * The encoded message (the value of the Any). Called only when the resource is really sent, so that aggregates (a route table)
+   * are not assembled for nobody; equal calls give equal bytes. The result is never modified.
+   */
+  bytes(): Uint8Array;
+  /** For a cluster: the endpoints it names; they are sent again whenever the cluster was (Envoy does not ask again). */
+  readonly endpoints?: string;
+  /** What made it, for reports about a rejected resource: keys of Ingresses (`namespace/name`). Not part of the content. */
+  readonly origin: readonly string[] | (() => readonly string[]);
+}
+
+/** A set of changes that belongs together: a stream sees all of it or nothing. */
+export interface ResourceChange {
+  readonly typeUrl: TypeUrl;
+  readonly name: string;
+  /** `undefined` removes. */
+  readonly resource: Resource | undefined;
+}
