@@ -1,0 +1,34 @@
+import { webcrypto } from 'node:crypto';
+import { PrivateKey } from '../model/proxy-model.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * The certificate of the default server when `--default-ssl-certificate` names none: self-signed, new at every start, with the
+ * subject, names and life time that ingress-nginx gives its own.
+ */
+export async function generateCertificate(): Promise<{ chain: string; key: PrivateKey }> {
+  // Large modules that only this function needs; the second asks for the first.
+  await import('reflect-metadata');
+  const { PemConverter, SubjectAlternativeNameExtension, X509CertificateGenerator } = await import('@peculiar/x509');
+  const signingAlgorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
+  const keys = await webcrypto.subtle.generateKey(
+    { ...signingAlgorithm, modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]) },
+    true,
+    ['sign', 'verify'],
+  );
+  const now = Date.now();
+  const certificate = await X509CertificateGenerator.createSelfSigned(
+    {
+      name: 'CN=Kubernetes Ingress Controller Fake Certificate, O=Acme Co',
+      notBefore: new Date(now),
+      notAfter: new Date(now + 365 * DAY_MS),
+      keys,
+      signingAlgorithm,
+      extensions: [new SubjectAlternativeNameExtension([{ type: 'dns', value: 'ingress.local' }])],
+    },
+    webcrypto as never,
+  );
+  const pkcs8 = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey);
+  return { chain: `${certificate.toString('pem')}\n`, key: new PrivateKey(`${PemConverter.encode(pkcs8, 'PRIVATE KEY')}\n`) };
+}

@@ -1,0 +1,158 @@
+/**
+ * The only loop: collect changes, build, emit, check, publish. Sources put objects into `ClusterState` and call `notify`;
+ * everything after that happens in `pass`, in one sitting.
+ */
+import type { ClusterState } from './cluster/cluster-state.ts';
+import { deepEqual, type Engine, type Key, type Pass, type Table } from './derive.ts';
+import type { Emitter } from './envoy/emit.ts';
+import type { Build } from './ingress/build.ts';
+import type { Diagnostic } from './model/diagnostic.ts';
+import type { Commit, SnapshotStore } from './xds/store.ts';
+import type { ResourceChange } from './xds/resource.ts';
+
+export interface Clock {
+  /** Milliseconds, monotonic. */
+  now(): number;
+  /** Calls back after `delayMs` unless the returned function was called before. */
+  after(delayMs: number, callback: () => void): () => void;
+}
+
+export interface ControllerOptions {
+  readonly engine: Engine;
+  readonly state: ClusterState;
+  readonly build: Build;
+  readonly emitter: Emitter;
+  readonly store: SnapshotStore;
+  readonly clock: Clock;
+  readonly onSettled?: (settled: Settled) => void;
+}
+
+/** The outcome of one pass, for logs, metrics, Events and status. */
+export interface Settled {
+  readonly pass: Pass;
+  /** Absent when the pass changed no resource. */
+  readonly commit: Commit | undefined;
+  readonly diagnostics: DiagnosticChange;
+  readonly durationMs: number;
+}
+
+export interface DiagnosticChange {
+  readonly added: readonly Diagnostic[];
+  readonly removed: readonly Diagnostic[];
+}
+
+/** Bounds of the window in which changes are collected after a pass; it adapts to what the last pass cost. */
+const MIN_WINDOW_MS = 10;
+const MAX_WINDOW_MS = 500;
+/** A pass may take at most about a fifth of the time. */
+const WINDOW_PER_COST = 4;
+
+export class Controller {
+  private readonly options: ControllerOptions;
+  private readonly diagnostics = new DiagnosticSet();
+  private windowEnd = 0;
+  private cancelScheduled: (() => void) | undefined;
+  private scheduledAt = Number.POSITIVE_INFINITY;
+  private started = false;
+
+  constructor(options: ControllerOptions) {
+    this.options = options;
+  }
+
+  /** To be called once every source has delivered everything it has: nothing is published before. */
+  start(): void {
+    this.started = true;
+    this.pass();
+  }
+
+  /** Something was applied to the state. `urgent` (endpoints) is not delayed by the window. */
+  notify(urgent: boolean): void {
+    if (!this.started) return;
+    const { clock } = this.options;
+    const at = urgent ? clock.now() : Math.max(clock.now(), this.windowEnd);
+    if (at >= this.scheduledAt) return;
+    this.cancelScheduled?.();
+    this.scheduledAt = at;
+    this.cancelScheduled = clock.after(Math.max(0, at - clock.now()), () => this.pass());
+  }
+
+  /** Ends the loop; what is pending is not published any more. */
+  stop(): void {
+    this.started = false;
+    this.cancelScheduled?.();
+    this.cancelScheduled = undefined;
+  }
+
+  /** Every Diagnostic in force. */
+  currentDiagnostics(): readonly Diagnostic[] {
+    return this.diagnostics.all();
+  }
+
+  private pass(): void {
+    const { engine, state, build, emitter, store, clock, onSettled } = this.options;
+    this.cancelScheduled = undefined;
+    this.scheduledAt = Number.POSITIVE_INFINITY;
+    const begin = clock.now();
+    const pass = engine.pass();
+    for (const { key, value } of build.memory(pass)) state.memory.set(key, value);
+    const changes = resourceChanges(emitter, pass);
+    const commit = store.commit(changes);
+    const diagnostics = this.diagnostics.update(pass, [...build.diagnosticTables, ...emitter.diagnosticTables]);
+    const durationMs = clock.now() - begin;
+    this.windowEnd = clock.now() + Math.min(MAX_WINDOW_MS, Math.max(MIN_WINDOW_MS, durationMs * WINDOW_PER_COST));
+    onSettled?.({ pass, commit, diagnostics, durationMs });
+  }
+}
+
+/** What the pass changed of the resources. A resource whose unit failed keeps its last good version. */
+function resourceChanges(emitter: Emitter, pass: Pass): ResourceChange[] {
+  const failed = new Set(pass.failures.map(({ table, key }) => `${table} ${key}`));
+  const changes: ResourceChange[] = [];
+  for (const { typeUrl, table } of emitter.resources) {
+    for (const [name, resource] of pass.of(table)) {
+      if (resource === undefined && failed.has(`${table.name} ${name}`)) continue;
+      changes.push({ typeUrl, name, resource });
+    }
+  }
+  return changes;
+}
+
+type DiagnosticTable = Table<{ readonly diagnostics: readonly Diagnostic[] }>;
+
+/** Diagnostics are values of units: kept per unit, compared as a whole, told as differences. */
+class DiagnosticSet {
+  private readonly byUnit = new Map<string, readonly Diagnostic[]>();
+
+  all(): readonly Diagnostic[] {
+    return [...this.byUnit.values()].flat();
+  }
+
+  update(pass: Pass, tables: readonly DiagnosticTable[]): DiagnosticChange {
+    const added: Diagnostic[] = [];
+    const removed: Diagnostic[] = [];
+    const replace = (unit: string, now: readonly Diagnostic[]) => {
+      const before = this.byUnit.get(unit) ?? [];
+      added.push(...now.filter((one) => !before.some((other) => deepEqual(one, other))));
+      removed.push(...before.filter((one) => !now.some((other) => deepEqual(one, other))));
+      if (now.length > 0) this.byUnit.set(unit, now);
+      else this.byUnit.delete(unit);
+    };
+    for (const table of tables) {
+      for (const [key, value] of pass.of(table)) replace(unitName(table.name, key), value?.diagnostics ?? []);
+    }
+    for (const { table, key } of pass.recovered) replace(`failure ${unitName(table, key)}`, []);
+    for (const { table, key, error } of pass.failures) {
+      replace(`failure ${unitName(table, key)}`, [unitFailed(table, key, error)]);
+    }
+    return { added, removed };
+  }
+}
+
+function unitName(table: string, key: Key): string {
+  return `${table} ${key}`;
+}
+
+function unitFailed(table: string, key: Key, error: unknown): Diagnostic {
+  const reason = error instanceof Error ? error.message : String(error);
+  return { severity: 'error', code: 'UnitFailed', message: `${table} ${key}: ${reason}` };
+}
