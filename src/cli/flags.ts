@@ -1,0 +1,243 @@
+import type { Options } from 'yargs';
+import type { BuildOptions } from '../ingress/build.ts';
+
+/**
+ * Every flag in one place; the commands choose theirs by group. Names are those of ingress-nginx where it has the flag.
+ */
+export const sourceFlags = {
+  manifests: {
+    type: 'string',
+    array: true,
+    requiresArg: true,
+    describe: 'Folder of Kubernetes manifests to serve (*.yaml, *.yml, *.json below it); may be repeated',
+  },
+  endpoint: {
+    type: 'string',
+    array: true,
+    requiresArg: true,
+    describe: 'Where a Service lives on this machine: NAMESPACE/SERVICE:PORT=ADDRESS:PORT; may be repeated',
+  },
+} as const satisfies Record<string, Options>;
+
+export const ingressFlags = {
+  'ingress-class': {
+    type: 'string',
+    requiresArg: true,
+    default: 'nginx',
+    describe: 'Value of the annotation kubernetes.io/ingress.class that is ours; also the class name for --ingress-class-by-name',
+  },
+  'controller-class': {
+    type: 'string',
+    requiresArg: true,
+    default: 'k8s.io/ingress-nginx',
+    describe: 'Value of spec.controller of the IngressClasses that are ours',
+  },
+  'ingress-class-by-name': {
+    type: 'boolean',
+    default: false,
+    describe: 'Serve the IngressClass that is called like --ingress-class, whatever its controller',
+  },
+  'watch-ingress-without-class': {
+    type: 'boolean',
+    default: false,
+    describe: 'Serve Ingresses that name no class at all',
+  },
+  'annotations-prefix': {
+    type: 'string',
+    requiresArg: true,
+    default: 'nginx.ingress.kubernetes.io',
+    describe: 'Prefix of the annotations that configure an Ingress',
+  },
+  configmap: {
+    type: 'string',
+    requiresArg: true,
+    describe: 'NAMESPACE/NAME of the ConfigMap with the global options',
+  },
+  'default-backend-service': {
+    type: 'string',
+    requiresArg: true,
+    describe: 'NAMESPACE/NAME of the Service that answers what no rule matches; without it 404',
+  },
+  'default-ssl-certificate': {
+    type: 'string',
+    requiresArg: true,
+    describe: 'NAMESPACE/NAME of the TLS Secret for hosts without a certificate of their own; without it a generated one',
+  },
+  'disable-catch-all': {
+    type: 'boolean',
+    default: false,
+    describe: 'Ignore Ingresses that have spec.defaultBackend',
+  },
+  'http-port': { type: 'number', requiresArg: true, default: 80, describe: 'Port for HTTP' },
+  'https-port': { type: 'number', requiresArg: true, default: 443, describe: 'Port for HTTPS' },
+} as const satisfies Record<string, Options>;
+
+export const runFlags = {
+  echo: {
+    type: 'boolean',
+    default: false,
+    describe: 'Answer for every Service without endpoints with a built-in backend that shows what the Service would receive',
+  },
+  'healthz-host': {
+    type: 'string',
+    requiresArg: true,
+    describe: 'Address for health checks and metrics; without it every address',
+  },
+  'healthz-port': {
+    type: 'number',
+    requiresArg: true,
+    default: 10254,
+    describe: 'Port for /healthz, /readyz and /metrics; 0 takes a free one',
+  },
+  'health-check-path': {
+    type: 'string',
+    requiresArg: true,
+    default: '/healthz',
+    describe: 'Path of the health check on --healthz-port',
+  },
+  'envoy-path': {
+    type: 'string',
+    requiresArg: true,
+    describe: 'Envoy to run; without it $ENVOY_PATH, PATH, or one that is fetched and kept in the cache folder',
+  },
+  'envoy-concurrency': {
+    type: 'number',
+    requiresArg: true,
+    describe: 'Worker threads of Envoy; without it one per CPU',
+  },
+  'shutdown-grace-period': {
+    type: 'number',
+    requiresArg: true,
+    describe: 'Seconds to keep accepting connections after SIGTERM, before the drain',
+    default: 0,
+  },
+  'drain-timeout': {
+    type: 'number',
+    requiresArg: true,
+    describe: 'Seconds to wait for open connections when ending; without it 240, or 5 on a terminal',
+  },
+  'log-format': { choices: ['text', 'json'] as const, default: 'text', requiresArg: true, describe: 'Form of the log' },
+  v: {
+    type: 'number',
+    alias: 'verbosity',
+    requiresArg: true,
+    default: 2,
+    describe: 'Log level as a number: 0 errors, 1 warnings, 2 information, 3 and more debugging',
+  },
+} as const satisfies Record<string, Options>;
+
+export interface SourceArguments {
+  readonly manifests: readonly string[];
+  readonly endpoint: readonly string[];
+}
+
+export interface IngressArguments {
+  readonly ingressClass: string;
+  readonly controllerClass: string;
+  readonly ingressClassByName: boolean;
+  readonly watchIngressWithoutClass: boolean;
+  readonly annotationsPrefix: string;
+  readonly configmap?: string;
+  readonly defaultBackendService?: string;
+  readonly defaultSslCertificate?: string;
+  readonly disableCatchAll: boolean;
+  readonly httpPort: number;
+  readonly httpsPort: number;
+}
+
+export interface RunArguments extends SourceArguments, IngressArguments {
+  readonly echo: boolean;
+  readonly healthzHost?: string;
+  readonly healthzPort: number;
+  readonly healthCheckPath: string;
+  readonly envoyPath?: string;
+  readonly envoyConcurrency?: number;
+  readonly shutdownGracePeriod: number;
+  readonly drainTimeout?: number;
+  readonly logFormat: 'text' | 'json';
+  readonly v: number;
+}
+
+/** A flag or a combination of flags that cannot be: one clear line for the user, exit code 2. */
+export class UsageError extends Error {}
+
+export function checkIngressArguments(args: IngressArguments): void {
+  checkPort('http-port', args.httpPort, 1);
+  checkPort('https-port', args.httpsPort, 1);
+  if (args.httpPort === args.httpsPort) {
+    throw new UsageError(`--http-port and --https-port are both ${args.httpPort}: they must differ`);
+  }
+  checkObjectName('configmap', args.configmap);
+  checkObjectName('default-backend-service', args.defaultBackendService);
+  checkObjectName('default-ssl-certificate', args.defaultSslCertificate);
+  for (const flag of ['ingressClass', 'controllerClass', 'annotationsPrefix'] as const) {
+    if (args[flag].trim() === '') throw new UsageError(`--${kebab(flag)} is empty`);
+  }
+  if (args.annotationsPrefix.includes('/')) {
+    throw new UsageError(`--annotations-prefix=${args.annotationsPrefix}: a prefix has no slash (nginx.ingress.kubernetes.io)`);
+  }
+}
+
+export function checkRunArguments(args: RunArguments): void {
+  checkIngressArguments(args);
+  checkPort('healthz-port', args.healthzPort, 0);
+  if (args.healthzPort === args.httpPort || args.healthzPort === args.httpsPort) {
+    throw new UsageError(`--healthz-port=${args.healthzPort} is a port of the proxy already`);
+  }
+  if (!args.healthCheckPath.startsWith('/')) {
+    throw new UsageError(`--health-check-path=${args.healthCheckPath}: a path begins with a slash`);
+  }
+  if (['/readyz', '/metrics'].includes(args.healthCheckPath)) {
+    throw new UsageError(`--health-check-path=${args.healthCheckPath}: this path has another meaning already`);
+  }
+  checkNumber('shutdown-grace-period', args.shutdownGracePeriod, 0);
+  checkNumber('drain-timeout', args.drainTimeout, 0);
+  checkNumber('envoy-concurrency', args.envoyConcurrency, 1);
+  checkNumber('v', args.v, 0);
+}
+
+export function checkSource(args: SourceArguments): void {
+  if (args.manifests.length === 0) {
+    throw new UsageError('nothing to serve: give --manifests DIR, a folder of Kubernetes manifests');
+  }
+}
+
+/** The options of the build that flags decide. */
+export function buildOptionsFrom(args: IngressArguments): Omit<BuildOptions, 'generatedCertificate'> {
+  return {
+    ingressClass: args.ingressClass,
+    controllerClass: args.controllerClass,
+    ingressClassByName: args.ingressClassByName,
+    watchIngressWithoutClass: args.watchIngressWithoutClass,
+    classNameWithoutObjects: true,
+    annotationsPrefix: args.annotationsPrefix,
+    ...(args.configmap !== undefined && { configMap: args.configmap }),
+    ...(args.defaultBackendService !== undefined && { defaultBackendService: args.defaultBackendService }),
+    ...(args.defaultSslCertificate !== undefined && { defaultSslCertificate: args.defaultSslCertificate }),
+    disableCatchAll: args.disableCatchAll,
+    httpPort: args.httpPort,
+    httpsPort: args.httpsPort,
+  };
+}
+
+function checkPort(flag: string, port: number, min: number): void {
+  if (!Number.isInteger(port) || port < min || port > 65535) {
+    throw new UsageError(`--${flag}=${port}: a port is a whole number from ${min} to 65535`);
+  }
+}
+
+function checkNumber(flag: string, value: number | undefined, min: number): void {
+  if (value === undefined) return;
+  if (!Number.isFinite(value) || value < min) throw new UsageError(`--${flag}=${value}: must be a number, ${min} or more`);
+}
+
+function checkObjectName(flag: string, value: string | undefined): void {
+  if (value === undefined) return;
+  if (!/^[a-z0-9]([-a-z0-9]*[a-z0-9])?\/[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(value)) {
+    throw new UsageError(`--${flag}=${value}: must be NAMESPACE/NAME`);
+  }
+}
+
+function kebab(camel: string): string {
+  return camel.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}

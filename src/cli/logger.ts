@@ -1,0 +1,18 @@
+import pino, { type Logger } from 'pino';
+import pretty from 'pino-pretty';
+
+export type { Logger };
+
+/** klog's numbers, as users of ingress-nginx know them: 0 errors, 1 warnings, 2 information, 3 and more debugging. */
+function levelOf(verbosity: number): string {
+  return ['error', 'warn', 'info'][verbosity] ?? 'debug';
+}
+
+export function createLogger(options: { readonly logFormat: 'text' | 'json'; readonly v: number }): Logger {
+  const level = levelOf(Math.trunc(options.v));
+  if (options.logFormat === 'json') {
+    return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) } });
+  }
+  const stream = pretty({ colorize: process.stdout.isTTY === true, translateTime: 'SYS:HH:MM:ss.l', ignore: 'pid,hostname', sync: true });
+  return pino({ level, base: null }, stream);
+}

@@ -1,0 +1,107 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs';
+import yargs, { type Argv, type Options } from 'yargs';
+import { ingressFlags, type RunArguments, runFlags, sourceFlags, UsageError } from './flags.ts';
+import type { TranslateArguments } from './translate.ts';
+
+/** Exit codes: 0 ended as asked, 1 failed, 2 flags or arguments that cannot be. */
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+
+const COMMANDS = new Set(['run', 'translate', 'control-plane']);
+
+export async function main(argv: readonly string[]): Promise<number> {
+  let code = 0;
+  const parser = (yargs([]) as Argv)
+    .scriptName('ingress-xds')
+    .usage('$0 COMMAND [FLAGS]\n\nServes standard Kubernetes Ingress objects with Envoy. Without a command: run.')
+    .parserConfiguration({ 'greedy-arrays': false, 'boolean-negation': false, 'dot-notation': false })
+    .command(
+      'run',
+      'Serve a folder of manifests: control plane and Envoy in one process tree',
+      (command) =>
+        withFlags(command, { ...sourceFlags, ...ingressFlags, ...runFlags })
+          .example('$0 run --manifests deploy --echo --http-port 8080 --https-port 8443', 'try manifests without a cluster')
+          .example('$0 run --manifests deploy --endpoint shop/web:http=127.0.0.1:3000', 'a Service that runs on this machine'),
+      async (args) => {
+        const { run } = await import('./run.ts');
+        code = await run(normalize(args) as unknown as RunArguments, argv);
+      },
+    )
+    .command('control-plane', false, (command) => withFlags(command, { ...sourceFlags, ...ingressFlags, ...runFlags }), async (args) => {
+      const { runControlPlane } = await import('./control-plane.ts');
+      code = await runControlPlane(normalize(args) as unknown as RunArguments);
+    })
+    .command(
+      'translate',
+      'Print the Envoy resources that a folder of manifests becomes',
+      (command) =>
+        withFlags(command, {
+          ...sourceFlags,
+          ...ingressFlags,
+          output: { choices: ['yaml', 'json'], default: 'yaml', requiresArg: true, describe: 'Form of the output' },
+        })
+          .example('$0 translate --manifests deploy', 'for review')
+          .example('$0 translate --manifests deploy --output json', 'for programs'),
+      async (args) => {
+        const { translate } = await import('./translate.ts');
+        code = await translate(normalize(args) as unknown as TranslateArguments);
+      },
+    )
+    .demandCommand(1)
+    .strict()
+    .version(version())
+    .alias('help', 'h')
+    .wrap(Math.min(120, process.stdout.columns ?? 100))
+    .exitProcess(false)
+    .fail((message, error) => {
+      throw error ?? new UsageError(message);
+    });
+  try {
+    await parser.parseAsync(withDefaultCommand(argv));
+    return code;
+  } catch (error) {
+    return report(error);
+  }
+}
+
+/** Arguments that begin with a flag mean `run`, so that a Deployment of ingress-nginx needs no other arguments. */
+function withDefaultCommand(argv: readonly string[]): string[] {
+  const [first] = argv;
+  // The old image was started with the path of its binary as first argument.
+  const rest = first !== undefined && /(^|\/)(nginx-ingress-controller|ingress-xds)$/.test(first) ? argv.slice(1) : argv;
+  const asksForHelp = rest.some((argument) => ['--help', '-h', '--version'].includes(argument));
+  const hasCommand = rest[0] !== undefined && (COMMANDS.has(rest[0]) || !rest[0].startsWith('-'));
+  return hasCommand || asksForHelp ? [...rest] : ['run', ...rest];
+}
+
+function withFlags(command: Argv, flags: Readonly<Record<string, Options>>): Argv {
+  return command.options(flags).strict();
+}
+
+/** A flag that is given twice counts as given last, as in the flag library of ingress-nginx; lists stay lists. */
+function normalize(args: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const lists = new Set<string>(Object.keys(sourceFlags));
+  const entries = Object.entries(args).map(([name, value]) => [
+    name,
+    Array.isArray(value) && !lists.has(name) ? value.at(-1) : value,
+  ]);
+  return { manifests: [], endpoint: [], ...Object.fromEntries(entries.filter(([, value]) => value !== undefined)) };
+}
+
+function report(error: unknown): number {
+  if (error instanceof UsageError) {
+    process.stderr.write(`ingress-xds: ${error.message} (see ingress-xds --help)\n`);
+    return EXIT_USAGE;
+  }
+  const isYargsError = error instanceof Error && error.name === 'YError';
+  process.stderr.write(`ingress-xds: ${error instanceof Error ? error.message : String(error)}\n`);
+  return isYargsError ? EXIT_USAGE : EXIT_FAILED;
+}
+
+function version(): string {
+  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
+  return manifest.version;
+}
+
+if (import.meta.main) process.exitCode = await main(process.argv.slice(2));

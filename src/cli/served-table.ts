@@ -1,0 +1,68 @@
+import { DEFAULT_CERTIFICATE, DEFAULT_HOST, type ProxyModel, type Route, type VirtualHost } from '../model/proxy-model.ts';
+
+const HEADINGS = ['HOST', 'PATH', 'SERVICE', 'TLS'] as const;
+/** A terminal is no place for thousands of lines. */
+const MAX_ROWS = 50;
+
+/** What is served, for people: one line per route that an Ingress made. */
+export function servedTable(model: ProxyModel): string {
+  const rows = [...model.virtualHosts.keys()]
+    .toSorted(compareHosts)
+    .flatMap((host) => rowsOf(model.virtualHosts.get(host), model));
+  if (rows.length === 0) return 'No Ingress is served.';
+  const shown = rows.slice(0, MAX_ROWS);
+  const widths = HEADINGS.map((heading, column) => Math.max(heading.length, ...shown.map((row) => row[column]?.length ?? 0)));
+  const lines = [HEADINGS, ...shown].map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd());
+  if (rows.length > shown.length) lines.push(`… and ${rows.length - shown.length} more`);
+  return lines.join('\n');
+}
+
+/** Two requests that work against what is served: one per listener where possible. */
+export function curlCommands(model: ProxyModel, ports: { readonly http: number; readonly https: number }): string[] {
+  const routes = [...model.virtualHosts.keys()]
+    .filter((host) => host !== DEFAULT_HOST)
+    .toSorted(compareHosts)
+    .flatMap((host) => (model.virtualHosts.get(host)?.routes ?? []).map((route) => ({ host, route })))
+    .filter(({ route }) => route.origin !== undefined && route.action.kind === 'forward');
+  const plain = routes.find(({ route }) => route.policy.httpsRedirect === undefined);
+  const secure = routes.find(({ route }) => route.policy.httpsRedirect !== undefined) ?? routes[0];
+  const commands: string[] = [];
+  if (plain) {
+    commands.push(`curl -H 'Host: ${plain.host}' http://127.0.0.1:${ports.http}${pathOf(plain.route)}`);
+  }
+  if (secure) {
+    const authority = `${secure.host}:${ports.https}`;
+    commands.push(`curl -k --resolve ${authority}:127.0.0.1 https://${authority}${pathOf(secure.route)}`);
+  }
+  return commands;
+}
+
+function rowsOf(virtualHost: VirtualHost | undefined, model: ProxyModel): string[][] {
+  return (virtualHost?.routes ?? [])
+    .filter((route) => route.origin !== undefined)
+    .map((route) => [virtualHost?.host ?? '', pathOf(route), target(route), tlsOf(virtualHost?.host ?? '', route, model)]);
+}
+
+function pathOf(route: Route): string {
+  return route.match.path;
+}
+
+function target(route: Route): string {
+  if (route.action.kind === 'respond') return `(answers ${route.action.status})`;
+  const { namespace, service, port } = route.action.cluster;
+  return `${namespace}/${service}:${port}`;
+}
+
+function tlsOf(host: string, route: Route, model: ProxyModel): string {
+  if (route.policy.httpsRedirect === undefined) return '-';
+  const names = model.listeners.get('https')?.serverNames ?? [];
+  const wildcard = `*${host.slice(host.indexOf('.'))}`;
+  const certificate = (names.find(({ name }) => name === host) ?? names.find(({ name }) => name === wildcard))?.certificate;
+  return certificate === undefined || certificate === DEFAULT_CERTIFICATE ? 'default certificate' : certificate;
+}
+
+/** The default server last, the others by name. */
+function compareHosts(a: string, b: string): number {
+  if (a === DEFAULT_HOST || b === DEFAULT_HOST) return Number(a === DEFAULT_HOST) - Number(b === DEFAULT_HOST);
+  return a < b ? -1 : Number(a > b);
+}
