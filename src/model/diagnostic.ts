@@ -34,6 +34,8 @@ export const diagnosticCodes = {
   FileInvalid: 'A manifest file is not valid YAML or JSON; its last good objects stay.',
   ObjectInvalid: 'An object does not have the shape of its kind; its last good version stays.',
   ObjectDuplicate: 'The same object stands in two places; the first in path order counts.',
+  FieldUnknown: 'A field that objects of this kind do not have, misspelt perhaps; it is ignored.',
+  AddressTypeUnsupported: 'An EndpointSlice of names instead of addresses; it is ignored.',
   IngressApiVersionOld: 'An Ingress of a removed API version; the message shows the networking.k8s.io/v1 form.',
   // Ingress
   IngressClassForeign: 'The Ingress belongs to another class and is not served.',
