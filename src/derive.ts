@@ -109,9 +109,9 @@ class Node {
     this.forgetIfUnused();
   }
 
-  /** An absent entry lives only as long as somebody has read it or it waits to run. */
+  /** An absent entry lives only as long as somebody has read it, it waits to run, or its failure waits to be recovered. */
   forgetIfUnused(): void {
-    if (!this.present && this.readers === undefined && this.reads.length === 0 && !this.dirty) {
+    if (!this.present && this.readers === undefined && this.reads.length === 0 && !this.dirty && !this.failed) {
       this.table.nodes.delete(this.key);
     }
   }
@@ -448,7 +448,10 @@ function same(a: unknown, b: unknown, equal: Equal<unknown>): boolean {
   return a === b || (a !== undefined && b !== undefined && equal(a, b));
 }
 
-/** Structural equality of plain values: primitives, arrays, records, byte arrays, and what has an `equals` method of its own. */
+/**
+ * Structural equality of plain values: primitives, arrays, records, byte arrays, and what has an `equals` method of its own.
+ * Throws on anything else that carries its content out of sight (maps, sets, dates): two of them would seem equal.
+ */
 export function deepEqual(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
@@ -456,9 +459,12 @@ export function deepEqual(a: unknown, b: unknown): boolean {
     return Array.isArray(b) && a.length === b.length && a.every((item, index) => deepEqual(item, b[index]));
   }
   if (a instanceof Uint8Array) return b instanceof Uint8Array && Buffer.compare(a, b) === 0;
-  if (a instanceof Map || a instanceof Set) throw new TypeError('values of units are plain: no maps, no sets');
-  if (Array.isArray(b) || b instanceof Uint8Array) return false;
-  if ('equals' in a && typeof a.equals === 'function') return a.constructor === b.constructor && a.equals(b);
+  const prototype: unknown = Object.getPrototypeOf(a);
+  if (prototype !== Object.getPrototypeOf(b)) return false;
+  if ('equals' in a && typeof a.equals === 'function') return a.equals(b);
+  if (prototype !== Object.prototype && prototype !== null) {
+    throw new TypeError(`values of units are plain, not ${a.constructor.name}`);
+  }
   const keys = Object.keys(a);
   if (keys.length !== Object.keys(b).length) return false;
   return keys.every(
