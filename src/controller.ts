@@ -7,8 +7,8 @@ import { deepEqual, type Engine, type Key, type Pass, type Table } from './deriv
 import type { Emitter } from './envoy/emit.ts';
 import type { Build } from './ingress/build.ts';
 import type { Diagnostic } from './model/diagnostic.ts';
-import type { Commit, SnapshotStore } from './xds/store.ts';
 import type { ResourceChange } from './xds/resource.ts';
+import type { Commit, SnapshotStore } from './xds/store.ts';
 
 export interface Clock {
   /** Milliseconds, monotonic. */

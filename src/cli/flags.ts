@@ -24,7 +24,8 @@ export const ingressFlags = {
     type: 'string',
     requiresArg: true,
     default: 'nginx',
-    describe: 'Value of the annotation kubernetes.io/ingress.class that is ours; also the class name for --ingress-class-by-name',
+    describe:
+      'Value of the annotation kubernetes.io/ingress.class that is ours; also the class name for --ingress-class-by-name',
   },
   'controller-class': {
     type: 'string',
@@ -61,7 +62,8 @@ export const ingressFlags = {
   'default-ssl-certificate': {
     type: 'string',
     requiresArg: true,
-    describe: 'NAMESPACE/NAME of the TLS Secret for hosts without a certificate of their own; without it a generated one',
+    describe:
+      'NAMESPACE/NAME of the TLS Secret for hosts without a certificate of their own; without it a generated one',
   },
   'disable-catch-all': {
     type: 'boolean',
@@ -76,7 +78,8 @@ export const runFlags = {
   echo: {
     type: 'boolean',
     default: false,
-    describe: 'Answer for every Service without endpoints with a built-in backend that shows what the Service would receive',
+    describe:
+      'Answer for every Service without endpoints with a built-in backend that shows what the Service would receive',
   },
   'healthz-host': {
     type: 'string',
@@ -174,7 +177,9 @@ export function checkIngressArguments(args: IngressArguments): void {
     if (args[flag].trim() === '') throw new UsageError(`--${kebab(flag)} is empty`);
   }
   if (args.annotationsPrefix.includes('/')) {
-    throw new UsageError(`--annotations-prefix=${args.annotationsPrefix}: a prefix has no slash (nginx.ingress.kubernetes.io)`);
+    throw new UsageError(
+      `--annotations-prefix=${args.annotationsPrefix}: a prefix has no slash (nginx.ingress.kubernetes.io)`,
+    );
   }
 }
 
@@ -228,7 +233,8 @@ function checkPort(flag: string, port: number, min: number): void {
 
 function checkNumber(flag: string, value: number | undefined, min: number): void {
   if (value === undefined) return;
-  if (!Number.isFinite(value) || value < min) throw new UsageError(`--${flag}=${value}: must be a number, ${min} or more`);
+  if (!Number.isFinite(value) || value < min)
+    throw new UsageError(`--${flag}=${value}: must be a number, ${min} or more`);
 }
 
 function checkObjectName(flag: string, value: string | undefined): void {

@@ -30,5 +30,8 @@ export async function generateCertificate(): Promise<{ chain: string; key: Priva
     webcrypto as never,
   );
   const pkcs8 = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey);
-  return { chain: `${certificate.toString('pem')}\n`, key: new PrivateKey(`${PemConverter.encode(pkcs8, 'PRIVATE KEY')}\n`) };
+  return {
+    chain: `${certificate.toString('pem')}\n`,
+    key: new PrivateKey(`${PemConverter.encode(pkcs8, 'PRIVATE KEY')}\n`),
+  };
 }

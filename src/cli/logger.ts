@@ -11,8 +11,18 @@ function levelOf(verbosity: number): string {
 export function createLogger(options: { readonly logFormat: 'text' | 'json'; readonly v: number }): Logger {
   const level = levelOf(Math.trunc(options.v));
   if (options.logFormat === 'json') {
-    return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) } });
+    return pino({
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    });
   }
-  const stream = pretty({ colorize: process.stdout.isTTY === true, translateTime: 'SYS:HH:MM:ss.l', ignore: 'pid,hostname', sync: true });
+  const stream = pretty({
+    colorize: process.stdout.isTTY === true,
+    translateTime: 'SYS:HH:MM:ss.l',
+    ignore: 'pid,hostname',
+    sync: true,
+  });
   return pino({ level, base: null }, stream);
 }

@@ -21,17 +21,28 @@ export async function main(argv: readonly string[]): Promise<number> {
       'Serve a folder of manifests: control plane and Envoy in one process tree',
       (command) =>
         withFlags(command, { ...sourceFlags, ...ingressFlags, ...runFlags })
-          .example('$0 run --manifests deploy --echo --http-port 8080 --https-port 8443', 'try manifests without a cluster')
-          .example('$0 run --manifests deploy --endpoint shop/web:http=127.0.0.1:3000', 'a Service that runs on this machine'),
+          .example(
+            '$0 run --manifests deploy --echo --http-port 8080 --https-port 8443',
+            'try manifests without a cluster',
+          )
+          .example(
+            '$0 run --manifests deploy --endpoint shop/web:http=127.0.0.1:3000',
+            'a Service that runs on this machine',
+          ),
       async (args) => {
         const { run } = await import('./run.ts');
         code = await run(normalize(args) as unknown as RunArguments, argv);
       },
     )
-    .command('control-plane', false, (command) => withFlags(command, { ...sourceFlags, ...ingressFlags, ...runFlags }), async (args) => {
-      const { runControlPlane } = await import('./control-plane.ts');
-      code = await runControlPlane(normalize(args) as unknown as RunArguments);
-    })
+    .command(
+      'control-plane',
+      false,
+      (command) => withFlags(command, { ...sourceFlags, ...ingressFlags, ...runFlags }),
+      async (args) => {
+        const { runControlPlane } = await import('./control-plane.ts');
+        code = await runControlPlane(normalize(args) as unknown as RunArguments);
+      },
+    )
     .command(
       'translate',
       'Print the Envoy resources that a folder of manifests becomes',
@@ -69,7 +80,8 @@ export async function main(argv: readonly string[]): Promise<number> {
 function withDefaultCommand(argv: readonly string[]): string[] {
   const [first] = argv;
   // The old image was started with the path of its binary as first argument.
-  const rest = first !== undefined && /(^|\/)(nginx-ingress-controller|ingress-xds)$/.test(first) ? argv.slice(1) : argv;
+  const rest =
+    first !== undefined && /(^|\/)(nginx-ingress-controller|ingress-xds)$/.test(first) ? argv.slice(1) : argv;
   const asksForHelp = rest.some((argument) => ['--help', '-h', '--version'].includes(argument));
   const hasCommand = rest[0] !== undefined && (COMMANDS.has(rest[0]) || !rest[0].startsWith('-'));
   return hasCommand || asksForHelp ? [...rest] : ['run', ...rest];
@@ -100,7 +112,9 @@ function report(error: unknown): number {
 }
 
 function version(): string {
-  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
+  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+  };
   return manifest.version;
 }
 

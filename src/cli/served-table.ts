@@ -1,4 +1,10 @@
-import { DEFAULT_CERTIFICATE, DEFAULT_HOST, type ProxyModel, type Route, type VirtualHost } from '../model/proxy-model.ts';
+import {
+  DEFAULT_CERTIFICATE,
+  DEFAULT_HOST,
+  type ProxyModel,
+  type Route,
+  type VirtualHost,
+} from '../model/proxy-model.ts';
 
 const HEADINGS = ['HOST', 'PATH', 'SERVICE', 'TLS'] as const;
 /** A terminal is no place for thousands of lines. */
@@ -11,8 +17,15 @@ export function servedTable(model: ProxyModel): string {
     .flatMap((host) => rowsOf(model.virtualHosts.get(host), model));
   if (rows.length === 0) return 'No Ingress is served.';
   const shown = rows.slice(0, MAX_ROWS);
-  const widths = HEADINGS.map((heading, column) => Math.max(heading.length, ...shown.map((row) => row[column]?.length ?? 0)));
-  const lines = [HEADINGS, ...shown].map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd());
+  const widths = HEADINGS.map((heading, column) =>
+    Math.max(heading.length, ...shown.map((row) => row[column]?.length ?? 0)),
+  );
+  const lines = [HEADINGS, ...shown].map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
   if (rows.length > shown.length) lines.push(`… and ${rows.length - shown.length} more`);
   return lines.join('\n');
 }
@@ -40,7 +53,12 @@ export function curlCommands(model: ProxyModel, ports: { readonly http: number; 
 function rowsOf(virtualHost: VirtualHost | undefined, model: ProxyModel): string[][] {
   return (virtualHost?.routes ?? [])
     .filter((route) => route.origin !== undefined)
-    .map((route) => [virtualHost?.host ?? '', pathOf(route), target(route), tlsOf(virtualHost?.host ?? '', route, model)]);
+    .map((route) => [
+      virtualHost?.host ?? '',
+      pathOf(route),
+      target(route),
+      tlsOf(virtualHost?.host ?? '', route, model),
+    ]);
 }
 
 function pathOf(route: Route): string {
@@ -57,7 +75,8 @@ function tlsOf(host: string, route: Route, model: ProxyModel): string {
   if (route.policy.httpsRedirect === undefined) return '-';
   const names = model.listeners.get('https')?.serverNames ?? [];
   const wildcard = `*${host.slice(host.indexOf('.'))}`;
-  const certificate = (names.find(({ name }) => name === host) ?? names.find(({ name }) => name === wildcard))?.certificate;
+  const certificate = (names.find(({ name }) => name === host) ?? names.find(({ name }) => name === wildcard))
+    ?.certificate;
   return certificate === undefined || certificate === DEFAULT_CERTIFICATE ? 'default certificate' : certificate;
 }
 

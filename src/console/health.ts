@@ -29,11 +29,17 @@ export function createHealthServer(options: HealthOptions): {
   const server = fastify({ logger: false, forceCloseConnections: true });
   server.get(options.healthCheckPath, (_request, reply) => {
     const healthy = options.healthy();
-    return reply.code(healthy ? 200 : 500).type('text/plain').send(healthy ? 'ok\n' : 'not healthy\n');
+    return reply
+      .code(healthy ? 200 : 500)
+      .type('text/plain')
+      .send(healthy ? 'ok\n' : 'not healthy\n');
   });
   server.get('/readyz', (_request, reply) => {
     const { ready, reason } = options.ready();
-    return reply.code(ready ? 200 : 500).type('text/plain').send(`${ready ? 'ok' : reason}\n`);
+    return reply
+      .code(ready ? 200 : 500)
+      .type('text/plain')
+      .send(`${ready ? 'ok' : reason}\n`);
   });
   server.get('/metrics', async (_request, reply) => {
     const { contentType, text } = await options.metrics();

@@ -1,0 +1,52 @@
+import { createServer } from 'node:net';
+
+export interface ProxyPort {
+  readonly port: number;
+  /** The flag that chooses it: `--http-port`. */
+  readonly flag: string;
+}
+
+const EVERY_ADDRESS = ['0.0.0.0', '::'];
+
+/**
+ * Tries whether Envoy will be able to listen, and says in one sentence for each port why not. Envoy itself would share a port
+ * with another Envoy in silence (SO_REUSEPORT), and report other failures only when its listeners arrive.
+ */
+export async function findPortFaults(ports: readonly ProxyPort[], addresses = EVERY_ADDRESS): Promise<string[]> {
+  const faults: string[] = [];
+  for (const { port, flag } of ports) {
+    for (const address of addresses) {
+      const code = await tryToListen(address, port);
+      const fault = code === undefined ? undefined : describe(code, address, port, flag);
+      if (fault === undefined) continue;
+      faults.push(fault);
+      break;
+    }
+  }
+  return faults;
+}
+
+function describe(code: string, address: string, port: number, flag: string): string | undefined {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `Port ${port} is already in use on ${address}: end what listens there, or choose another port with ${flag}`;
+    case 'EACCES':
+    case 'EPERM':
+      return `Port ${port} needs privileges that this process does not have (root or CAP_NET_BIND_SERVICE): choose a port from 1024 with ${flag}`;
+    case 'EAFNOSUPPORT':
+    case 'EADDRNOTAVAIL':
+      // No IPv6 on this machine: not a fault, Envoy is not told to listen there either.
+      return address === '::' ? undefined : `Cannot listen on ${address}, port ${port} (${code})`;
+    default:
+      return `Cannot listen on ${address}, port ${port} (${code})`;
+  }
+}
+
+/** The error code, or `undefined` if a listener could be opened; it is closed again. */
+function tryToListen(host: string, port: number): Promise<string | undefined> {
+  const { promise, resolve } = Promise.withResolvers<string | undefined>();
+  const server = createServer();
+  server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+  server.listen({ host, port, ipv6Only: true }, () => server.close(() => resolve(undefined)));
+  return promise;
+}

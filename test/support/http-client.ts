@@ -1,0 +1,124 @@
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { connect as http2Connect } from 'node:http2';
+import { request as httpsRequest } from 'node:https';
+import { connect as netConnect } from 'node:net';
+import { type DetailedPeerCertificate, connect as tlsConnect } from 'node:tls';
+
+export interface Request {
+  readonly port: number;
+  /** Host header, and server name when `tls`. */
+  readonly host: string;
+  readonly path?: string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  readonly body?: string;
+  readonly tls?: boolean;
+  /** Server name of the handshake when it differs from the host; empty for none. */
+  readonly serverName?: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+const TIMEOUT_MS = 15_000;
+
+/** One request on a connection of its own; the path goes out as it is written. */
+export function send(request: Request): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const open = request.tls ? httpsRequest : httpRequest;
+  const outgoing = open(
+    {
+      host: '127.0.0.1',
+      port: request.port,
+      path: request.path ?? '/',
+      method: request.method ?? 'GET',
+      headers: { host: request.host, ...request.headers } as Record<string, string>,
+      agent: false,
+      timeout: TIMEOUT_MS,
+      ...(request.tls && {
+        rejectUnauthorized: false,
+        servername: request.serverName ?? request.host.replace(/:\d+$/, ''),
+      }),
+    },
+    (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          body: Buffer.concat(chunks).toString(),
+        }),
+      );
+    },
+  );
+  outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer from port ${request.port} in ${TIMEOUT_MS} ms`)));
+  outgoing.on('error', reject);
+  outgoing.end(request.body);
+  return promise;
+}
+
+/** One request over HTTP/2 with TLS, on a connection of its own. */
+export async function sendHttp2(request: Omit<Request, 'tls'>): Promise<Answer> {
+  const session = http2Connect(`https://127.0.0.1:${request.port}`, {
+    rejectUnauthorized: false,
+    servername: request.serverName ?? request.host,
+  });
+  try {
+    return await new Promise<Answer>((resolve, reject) => {
+      session.on('error', reject);
+      const stream = session.request({
+        ':method': request.method ?? 'GET',
+        ':path': request.path ?? '/',
+        ':authority': request.host,
+        ...(request.headers as Record<string, string>),
+      });
+      let headers: IncomingHttpHeaders & { ':status'?: number } = {};
+      const chunks: Buffer[] = [];
+      stream.setTimeout(TIMEOUT_MS, () => reject(new Error('no answer over HTTP/2')));
+      stream.on('response', (received) => {
+        headers = received;
+      });
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('error', reject);
+      stream.on('end', () =>
+        resolve({ status: headers[':status'] ?? 0, headers, body: Buffer.concat(chunks).toString() }),
+      );
+      stream.end(request.body);
+    });
+  } finally {
+    session.destroy();
+  }
+}
+
+/** Bytes as they are written, for requests that no client library sends; resolves with everything until the peer closes. */
+export function sendRaw(port: number, text: string): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const socket = netConnect({ host: '127.0.0.1', port });
+  const chunks: Buffer[] = [];
+  socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error(`port ${port} did not close the connection`)));
+  socket.on('data', (chunk) => chunks.push(chunk));
+  socket.on('error', reject);
+  socket.on('close', () => resolve(Buffer.concat(chunks).toString('latin1')));
+  socket.write(text, 'latin1');
+  return promise;
+}
+
+/** The certificate that a server name gets; an empty name sends none. Rejects when the handshake fails. */
+export function peerCertificate(port: number, serverName: string): Promise<DetailedPeerCertificate> {
+  const { promise, resolve, reject } = Promise.withResolvers<DetailedPeerCertificate>();
+  const socket = tlsConnect(
+    { host: '127.0.0.1', port, rejectUnauthorized: false, ...(serverName !== '' && { servername: serverName }) },
+    () => {
+      resolve(socket.getPeerCertificate(true));
+      socket.destroy();
+    },
+  );
+  socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error('no handshake')));
+  socket.on('error', reject);
+  return promise;
+}
