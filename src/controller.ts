@@ -7,15 +7,9 @@ import { deepEqual, type Engine, type Key, type Pass, type Table } from './deriv
 import type { Emitter } from './envoy/emit.ts';
 import type { Build } from './ingress/build.ts';
 import type { Diagnostic } from './model/diagnostic.ts';
+import type { Clock } from './xds/clock.ts';
 import type { ResourceChange } from './xds/resource.ts';
 import type { Commit, SnapshotStore } from './xds/store.ts';
-
-export interface Clock {
-  /** Milliseconds, monotonic. */
-  now(): number;
-  /** Calls back after `delayMs` unless the returned function was called before. */
-  after(delayMs: number, callback: () => void): () => void;
-}
 
 export interface ControllerOptions {
   readonly engine: Engine;
@@ -51,8 +45,8 @@ export class Controller {
   private readonly options: ControllerOptions;
   private readonly diagnostics = new DiagnosticSet();
   private windowEnd = 0;
-  private cancelScheduled: (() => void) | undefined;
-  private scheduledAt = Number.POSITIVE_INFINITY;
+  private cancelTimer: (() => void) | undefined;
+  private soon = false;
   private started = false;
 
   constructor(options: ControllerOptions) {
@@ -67,20 +61,22 @@ export class Controller {
 
   /** Something was applied to the state. `urgent` (endpoints) is not delayed by the window. */
   notify(urgent: boolean): void {
-    if (!this.started) return;
     const { clock } = this.options;
-    const at = urgent ? clock.now() : Math.max(clock.now(), this.windowEnd);
-    if (at >= this.scheduledAt) return;
-    this.cancelScheduled?.();
-    this.scheduledAt = at;
-    this.cancelScheduled = clock.after(Math.max(0, at - clock.now()), () => this.pass());
+    if (!this.started || this.soon) return;
+    const delayMs = this.windowEnd - clock.now();
+    if (urgent || delayMs <= 0) {
+      this.soon = true;
+      clock.soon(() => {
+        if (this.started) this.pass();
+      });
+    } else this.cancelTimer ??= clock.after(delayMs, () => this.pass());
   }
 
   /** Ends the loop; what is pending is not published any more. */
   stop(): void {
     this.started = false;
-    this.cancelScheduled?.();
-    this.cancelScheduled = undefined;
+    this.cancelTimer?.();
+    this.cancelTimer = undefined;
   }
 
   /** Every Diagnostic in force. */
@@ -90,8 +86,9 @@ export class Controller {
 
   private pass(): void {
     const { engine, state, build, emitter, store, clock, onSettled } = this.options;
-    this.cancelScheduled = undefined;
-    this.scheduledAt = Number.POSITIVE_INFINITY;
+    this.soon = false;
+    this.cancelTimer?.();
+    this.cancelTimer = undefined;
     const begin = clock.now();
     const pass = engine.pass();
     for (const { key, value } of build.memory(pass)) state.memory.set(key, value);
