@@ -60,7 +60,7 @@ function isOtherProcess(pid: number): boolean {
 
 async function isOwnFolder(path: string): Promise<boolean> {
   const stats = await lstat(path).catch(() => undefined);
-  return stats !== undefined && stats.isDirectory() && stats.uid === process.getuid?.();
+  return stats?.isDirectory() === true && stats.uid === process.getuid?.();
 }
 
 /** Containers that share a folder do not see each other's processes, only each other's sockets. */
