@@ -12,6 +12,7 @@ const COMMANDS = new Set(['run', 'translate', 'control-plane']);
 
 export async function main(argv: readonly string[]): Promise<number> {
   let code = 0;
+  const args = withDefaultCommand(argv);
   const parser = (yargs([]) as Argv)
     .scriptName('ingress-xds')
     .usage('$0 COMMAND [FLAGS]\n\nServes standard Kubernetes Ingress objects with Envoy. Without a command: run.')
@@ -29,18 +30,18 @@ export async function main(argv: readonly string[]): Promise<number> {
             '$0 run --manifests deploy --endpoint shop/web:http=127.0.0.1:3000',
             'a Service that runs on this machine',
           ),
-      async (args) => {
+      async (parsed) => {
         const { run } = await import('./run.ts');
-        code = await run(normalize(args) as unknown as RunArguments, argv);
+        code = await run(normalize(parsed) as unknown as RunArguments, args.slice(1));
       },
     )
     .command(
       'control-plane',
       false,
       (command) => withFlags(command, { ...sourceFlags, ...ingressFlags, ...runFlags }),
-      async (args) => {
+      async (parsed) => {
         const { runControlPlane } = await import('./control-plane.ts');
-        code = await runControlPlane(normalize(args) as unknown as RunArguments);
+        code = await runControlPlane(normalize(parsed) as unknown as RunArguments);
       },
     )
     .command(
@@ -54,9 +55,9 @@ export async function main(argv: readonly string[]): Promise<number> {
         })
           .example('$0 translate --manifests deploy', 'for review')
           .example('$0 translate --manifests deploy --output json', 'for programs'),
-      async (args) => {
+      async (parsed) => {
         const { translate } = await import('./translate.ts');
-        code = await translate(normalize(args) as unknown as TranslateArguments);
+        code = await translate(normalize(parsed) as unknown as TranslateArguments);
       },
     )
     .demandCommand(1)
@@ -69,7 +70,7 @@ export async function main(argv: readonly string[]): Promise<number> {
       throw error ?? new UsageError(message);
     });
   try {
-    await parser.parseAsync(withDefaultCommand(argv));
+    await parser.parseAsync(args);
     return code;
   } catch (error) {
     return report(error);

@@ -1,0 +1,52 @@
+import { fileURLToPath } from 'node:url';
+import { findEnvoy } from '../envoy/binary.ts';
+import type { DrainSettings } from '../envoy/drain.ts';
+import { checkRunArguments, checkSource, type RunArguments } from './flags.ts';
+import { createLogger, type Logger } from './logger.ts';
+import { runParent, TERMINAL_DRAIN } from './parent.ts';
+import type { LogEntry } from './process-tree.ts';
+
+/** As long as ingress-nginx lets its old workers live (`worker-shutdown-timeout`). */
+const DRAIN_TIMEOUT_S = 240;
+
+/** The command `run`: the parent of control plane and Envoy, which gets the same flags. Resolves with the exit code. */
+export async function run(args: RunArguments, flags: readonly string[]): Promise<number> {
+  checkRunArguments(args);
+  checkSource(args);
+  const logger = createLogger(args);
+  const envoy = await findEnvoy({
+    ...(args.envoyPath !== undefined && { path: args.envoyPath }),
+    onProgress: (line) => logger.info(line),
+  });
+  logger.debug(`Envoy ${envoy.version} from ${envoy.path}`);
+  return await runParent({
+    envoy: { path: envoy.path, ...(args.envoyConcurrency !== undefined && { concurrency: args.envoyConcurrency }) },
+    controlPlane: { modulePath: mainModule(), args: ['control-plane', ...flags] },
+    ports: [
+      { port: args.httpPort, flag: '--http-port' },
+      { port: args.httpsPort, flag: '--https-port' },
+    ],
+    drain: drainSettings(args),
+    onLog: (entry) => logEntry(logger, entry),
+  });
+}
+
+function drainSettings(args: RunArguments): DrainSettings {
+  const onTerminal = process.stdin.isTTY === true;
+  const base = onTerminal ? TERMINAL_DRAIN : { gracePeriodMs: 0, deadlineMs: DRAIN_TIMEOUT_S * 1000 };
+  return {
+    ...base,
+    ...(args.shutdownGracePeriod > 0 && { gracePeriodMs: args.shutdownGracePeriod * 1000 }),
+    ...(args.drainTimeout !== undefined && { deadlineMs: args.drainTimeout * 1000 }),
+  };
+}
+
+function logEntry(logger: Logger, { level, source, message }: LogEntry): void {
+  logger[level](source === 'envoy' ? `envoy: ${message}` : message);
+}
+
+/** The module that the control plane starts with: this command line, as source or as built. */
+function mainModule(): string {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  return fileURLToPath(new URL(`./main.${extension}`, import.meta.url));
+}
