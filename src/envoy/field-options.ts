@@ -3,18 +3,30 @@ import { messageType, readDescriptorSet } from './schema.ts';
 
 /** What Envoy's schema says about a field beyond its type. */
 export interface FieldOptions {
-  /** `validate.rules`, protobuf form: one member named after the kind of field (`string`, `repeated`, …). */
-  readonly rules?: RuleSet;
+  /** `validate.rules`. */
+  readonly rules?: FieldRules;
   /** `udpa.annotations.sensitive`: must not be shown. */
   readonly sensitive?: boolean;
 }
 
-export type RuleSet = { readonly [name: string]: unknown };
+/**
+ * `validate.FieldRules` of protoc-gen-validate: rules named after the kind of value (`string`, `uint32`, `repeated`, …), and
+ * `message` beside them. 64-bit integers are numbers, enums names.
+ */
+export interface FieldRules {
+  readonly [kind: string]: KindRules | undefined;
+}
+
+export interface KindRules {
+  readonly [rule: string]: unknown;
+}
 
 export interface MessageOptions {
   readonly fields: ReadonlyMap<string, FieldOptions>;
   /** Names of oneofs of which one member must be set. */
   readonly requiredOneofs: readonly string[];
+  /** `validate.disabled` or `validate.ignored`: Envoy checks no rule of this message. */
+  readonly unchecked: boolean;
 }
 
 interface Descriptor {
@@ -22,11 +34,14 @@ interface Descriptor {
   readonly field?: readonly { readonly name: string; readonly options?: RawOptions | null }[];
   readonly oneof_decl?: readonly { readonly name: string; readonly options?: RawOptions | null }[];
   readonly nested_type?: readonly Descriptor[];
+  readonly options?: RawOptions | null;
 }
 
 interface RawOptions {
-  readonly '.validate.rules'?: RuleSet;
+  readonly '.validate.rules'?: FieldRules;
   readonly '.validate.required'?: boolean;
+  readonly '.validate.disabled'?: boolean;
+  readonly '.validate.ignored'?: boolean;
   readonly '.udpa.annotations.sensitive'?: boolean;
 }
 
@@ -67,5 +82,9 @@ function optionsOf(message: Descriptor): MessageOptions {
     }
   }
   const required = (message.oneof_decl ?? []).filter((oneof) => oneof.options?.['.validate.required']);
-  return { fields, requiredOneofs: required.map((oneof) => oneof.name) };
+  return {
+    fields,
+    requiredOneofs: required.map((oneof) => oneof.name),
+    unchecked: Boolean(message.options?.['.validate.disabled'] || message.options?.['.validate.ignored']),
+  };
 }
