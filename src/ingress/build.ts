@@ -1,0 +1,131 @@
+/**
+ * Build: from the objects of the cluster to the neutral model. This file only wires the units, in the order of their ranks; each
+ * idea has a file of its own.
+ */
+import type { ClusterState, MemoryEntry } from '../cluster/cluster-state.ts';
+import type { Engine, Key, Pass, Table } from '../derive.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import { type ObjectKey, objectRef } from '../model/object-ref.ts';
+import {
+  type Certificate,
+  DEFAULT_CERTIFICATE,
+  type Listener,
+  type PrivateKey,
+  type ProxyModel,
+} from '../model/proxy-model.ts';
+import { parsePair } from './certificate.ts';
+import { deriveClusters, deriveEndpointsReferences } from './cluster.ts';
+import { deriveDefaultBackend } from './default-backend.ts';
+import { diagnose } from './diagnose.ts';
+import { deriveEndpoints } from './endpoints.ts';
+import { deriveGlobalOptions } from './global-options.ts';
+import { indexByHost } from './ingresses-by-host.ts';
+import {
+  certificateMemory,
+  deriveCertificateNames,
+  deriveSecretCertificates,
+  type SecretCertificate,
+} from './secret-certificate.ts';
+import { deriveServedIngresses, type IngressOptions } from './served-ingress.ts';
+import { ALL_NAMES, deriveServerNames, mergeServerNames, type ServerNames } from './server-names.ts';
+import { deriveHostTls, type HostTls } from './tls.ts';
+import { deriveVirtualHosts } from './virtual-host.ts';
+
+export interface BuildOptions extends IngressOptions {
+  /** `--configmap` */
+  readonly configMap?: ObjectKey;
+  /** `--default-backend-service` */
+  readonly defaultBackendService?: ObjectKey;
+  /** `--default-ssl-certificate` */
+  readonly defaultSslCertificate?: ObjectKey;
+  readonly httpPort: number;
+  readonly httpsPort: number;
+  /** PEM; the default certificate where no usable Secret is named. */
+  readonly generatedCertificate: { readonly chain: string; readonly key: PrivateKey };
+}
+
+export interface Build {
+  readonly model: ProxyModel;
+  /** Every table whose values carry what users are told. */
+  readonly diagnosticTables: readonly Table<{ readonly diagnostics: readonly Diagnostic[] }>[];
+  /** Keyed by host: whether it has TLS, and with which certificate. */
+  readonly hostTls: Table<HostTls>;
+  /** What to remember after a pass, `undefined` to forget; to be set in the memory of the state before the next pass. */
+  memory(pass: Pass): Iterable<{ readonly key: Key; readonly value: MemoryEntry | undefined }>;
+}
+
+/** Adds the units to the engine; nothing runs before its next pass. Throws if the generated certificate is unusable. */
+export function createBuild(engine: Engine, state: ClusterState, options: BuildOptions): Build {
+  const { services, localEndpoints } = state;
+  const { defaultSslCertificate } = options;
+  const globalOptions = deriveGlobalOptions(engine, state.configMaps, options.configMap);
+  const servedIngresses = deriveServedIngresses(engine, state, options);
+  const hosts = indexByHost(engine, servedIngresses);
+  const certificates = deriveSecretCertificates(engine, { ...state, servedIngresses, defaultSslCertificate });
+  const names = deriveCertificateNames(engine, certificates);
+  const hostTls = deriveHostTls(engine, hosts, names);
+  const defaultBackend = deriveDefaultBackend(engine, services, options.defaultBackendService);
+  const virtualHosts = deriveVirtualHosts(engine, { hosts, hostTls, globalOptions, services, defaultBackend });
+  const clusters = deriveClusters(engine, { virtualHosts, services, localEndpoints });
+  const references = deriveEndpointsReferences(engine, clusters);
+  const endpoints = deriveEndpoints(engine, { references, services, slices: state.endpointSlices, localEndpoints });
+  const serverNames = deriveServerNames(engine, hostTls, names);
+  const listeners = deriveListeners(engine, serverNames, options);
+  const defaultCertificate = deriveDefaultCertificate(engine, certificates, options);
+  const served = engine.derive<Certificate>('served-certificate', serverNames.usedCertificates, (name, read) =>
+    name === DEFAULT_CERTIFICATE
+      ? read(defaultCertificate, DEFAULT_CERTIFICATE)?.certificate
+      : read(certificates, name)?.certificate,
+  );
+  return {
+    model: { listeners, virtualHosts, clusters, endpoints, certificates: served },
+    diagnosticTables: [
+      globalOptions,
+      servedIngresses,
+      certificates,
+      hostTls,
+      defaultBackend,
+      virtualHosts,
+      endpoints,
+      defaultCertificate,
+    ],
+    hostTls,
+    memory: (pass) => certificateMemory(pass, certificates),
+  };
+}
+
+function deriveListeners(
+  engine: Engine,
+  { certificateNames, exceptions }: ServerNames,
+  { httpPort, httpsPort }: BuildOptions,
+): Table<Listener> {
+  return engine.derive<Listener>('listener', ['http', 'https'], (name, read) => {
+    if (name === 'http') return { name, port: httpPort, serverNames: [] };
+    const serverNames = mergeServerNames(read(certificateNames, ALL_NAMES) ?? [], read(exceptions, ALL_NAMES) ?? []);
+    return { name: 'https', port: httpsPort, serverNames };
+  });
+}
+
+interface DefaultCertificate {
+  readonly certificate: Certificate;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** The pair in the flag's Secret, else the generated one. A broken Secret is reported at the Secret. */
+function deriveDefaultCertificate(
+  engine: Engine,
+  certificates: Table<SecretCertificate>,
+  { defaultSslCertificate, generatedCertificate }: BuildOptions,
+): Table<DefaultCertificate> {
+  const generated = parsePair(DEFAULT_CERTIFICATE, generatedCertificate.chain, generatedCertificate.key.reveal());
+  if ('reason' in generated) throw new Error(`the generated certificate ${generated.reason}`);
+  return engine.derive<DefaultCertificate>('default-certificate', [DEFAULT_CERTIFICATE], (name, read) => {
+    if (defaultSslCertificate === undefined) return { ...generated, diagnostics: [] };
+    const { state, certificate } = read(certificates, defaultSslCertificate) ?? { state: 'missing' };
+    if (certificate !== undefined) return { certificate: { ...certificate, name }, diagnostics: [] };
+    if (state !== 'missing') return { ...generated, diagnostics: [] };
+    const message = `Secret ${defaultSslCertificate} (--default-ssl-certificate) does not exist; a generated certificate is served`;
+    const ref = objectRef('Secret', defaultSslCertificate);
+    return { ...generated, diagnostics: [diagnose(ref, 'warning', 'SecretNotFound', message)] };
+  });
+}

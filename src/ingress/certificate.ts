@@ -1,0 +1,104 @@
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import type { Secret } from '../cluster/objects.ts';
+import { type Certificate, type CertificateName, PrivateKey } from '../model/proxy-model.ts';
+import { isDnsName } from './host.ts';
+
+export type ParsedCertificate = { readonly certificate: Certificate } | { readonly reason: string };
+
+const MIN_RSA_BITS = 2048;
+/** The curves that Envoy accepts in a server certificate: P-256, P-384, P-521. */
+const CURVES: ReadonlySet<string | undefined> = new Set(['prime256v1', 'secp384r1', 'secp521r1']);
+const CERTIFICATE_BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+const KEY_BLOCK = /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----[\s\S]+?-----END (?:[A-Z]+ )?PRIVATE KEY-----/;
+
+/** The pair in `tls.crt` and `tls.key` of a Secret (of any type), or why Envoy could not serve it. */
+export function parseTlsSecret(name: CertificateName, { data }: Secret): ParsedCertificate {
+  const chain = data['tls.crt'];
+  const key = data['tls.key'];
+  if (chain === undefined || chain.length === 0) return { reason: 'has no tls.crt' };
+  if (key === undefined || key.length === 0) return { reason: 'has no tls.key' };
+  return parsePair(name, Buffer.from(chain).toString('latin1'), Buffer.from(key).toString('latin1'));
+}
+
+/** A certificate from PEM texts, in canonical form: what stands around the blocks is dropped. Messages never show the key. */
+export function parsePair(name: CertificateName, chainPem: string, keyPem: string): ParsedCertificate {
+  const chain = parseChain(chainPem);
+  if (typeof chain === 'string') return { reason: chain };
+  const key = parseKey(keyPem);
+  if (typeof key === 'string') return { reason: key };
+  const leaf = chain[0]!;
+  if (!leaf.checkPrivateKey(key)) return { reason: 'holds a key that does not belong to its first certificate' };
+  const weakness = weaknessOf(leaf.publicKey);
+  if (weakness !== undefined) return { reason: weakness };
+  return {
+    certificate: {
+      name,
+      chain: chain.map((certificate) => certificate.toString()).join(''),
+      key: new PrivateKey(key.export({ type: 'pkcs8', format: 'pem' }).toString()),
+      dnsNames: dnsNamesOf(leaf),
+      notAfter: leaf.validToDate.getTime(),
+    },
+  };
+}
+
+function parseChain(pem: string): X509Certificate[] | string {
+  const blocks = pem.match(CERTIFICATE_BLOCK) ?? [];
+  if (blocks.length === 0) return 'holds no certificate in tls.crt';
+  // A torn block must not shorten the chain in silence.
+  if (blocks.length !== pem.split('-----BEGIN CERTIFICATE-----').length - 1)
+    return 'holds a broken certificate in tls.crt';
+  const chain: X509Certificate[] = [];
+  for (const [index, block] of blocks.entries()) {
+    try {
+      chain.push(new X509Certificate(block));
+    } catch {
+      return `holds a broken certificate in tls.crt (number ${index + 1} of ${blocks.length})`;
+    }
+  }
+  return chain;
+}
+
+function parseKey(pem: string): KeyObject | string {
+  const block = pem.match(KEY_BLOCK)?.[0];
+  if (block === undefined) return 'holds no private key in tls.key';
+  if (block.includes('ENCRYPTED')) return 'holds an encrypted private key, whose password nobody can give';
+  try {
+    return createPrivateKey(block);
+  } catch {
+    return 'holds a broken private key in tls.key';
+  }
+}
+
+function weaknessOf(key: KeyObject): string | undefined {
+  const { modulusLength = 0, namedCurve } = key.asymmetricKeyDetails ?? {};
+  switch (key.asymmetricKeyType) {
+    case 'rsa':
+      return modulusLength >= MIN_RSA_BITS
+        ? undefined
+        : `holds an RSA key of ${modulusLength} bits; ${MIN_RSA_BITS} are needed`;
+    case 'ec':
+      return CURVES.has(namedCurve) ? undefined : `holds a key on the curve ${namedCurve}; use P-256, P-384 or P-521`;
+    default:
+      return `holds a key of type ${key.asymmetricKeyType}; use RSA or ECDSA`;
+  }
+}
+
+/** Whether a certificate with these names answers for a host: by the name itself, or a wildcard for its first label. */
+export function covers(dnsNames: readonly string[], host: string): boolean {
+  return dnsNames.includes(host) || dnsNames.includes(`*${host.slice(host.indexOf('.'))}`);
+}
+
+/** One entry of a subject alternative name as Node prints it; unusual values are quoted. */
+const ALTERNATIVE_NAME = /([^:,]+):("(?:[^"\\]|\\.)*"|[^,]*)(?:, |$)/g;
+
+/** The DNS names; the common name counts only where there is no subject alternative name. Sorted, without duplicates. */
+function dnsNamesOf({ subjectAltName, subject }: X509Certificate): string[] {
+  const names =
+    subjectAltName === undefined
+      ? subject.split('\n').flatMap((line) => (line.startsWith('CN=') ? line.slice('CN='.length) : []))
+      : [...subjectAltName.matchAll(ALTERNATIVE_NAME)].flatMap(([, kind, value]) =>
+          kind === 'DNS' ? (value ?? []) : [],
+        );
+  const usable = names.map((name) => name.toLowerCase()).filter((name) => isDnsName(name.replace(/^\*\./, '')));
+  return [...new Set(usable)].toSorted();
+}

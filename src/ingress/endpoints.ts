@@ -1,0 +1,117 @@
+import ipaddr from 'ipaddr.js';
+import type { LocalEndpoints } from '../cluster/cluster-state.ts';
+import type { EndpointSlice, Service, ServicePort } from '../cluster/objects.ts';
+import type { Engine, Key, Reader, Table } from '../derive.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import { type ObjectKey, objectRef } from '../model/object-ref.ts';
+import type { Address, Endpoints } from '../model/proxy-model.ts';
+import { diagnose, quote } from './diagnose.ts';
+import { parseEndpointsName, type ServicePortKey } from './names.ts';
+import { numericTargetPort, servicePortByNumber } from './service-port.ts';
+
+export interface EndpointsSources {
+  readonly references: Table<unknown>;
+  readonly services: Table<Service>;
+  readonly slices: Table<EndpointSlice>;
+  readonly localEndpoints: Table<LocalEndpoints>;
+}
+
+/** Unit per Service port that clusters refer to. */
+export function deriveEndpoints(engine: Engine, sources: EndpointsSources): Table<Endpoints> {
+  const { services, slices, localEndpoints } = sources;
+  const slicesByService = engine.group<EndpointSlice>('slices-by-service', slices, (_, slice) =>
+    slice.service === '' ? [] : [[`${slice.namespace}/${slice.service}`, true]],
+  );
+  return engine.derive<Endpoints>('endpoints', sources.references, (name, read) => {
+    const reference = parseEndpointsName(name);
+    const serviceKey = `${reference.namespace}/${reference.service}`;
+    const service = read(services, serviceKey);
+    const local = localEndpointsOf(read, localEndpoints, reference, service);
+    if (local.always !== undefined) return { name, addresses: distinct(local.always), diagnostics: [] };
+    const port = service === undefined ? undefined : servicePortByNumber(service, reference.port);
+    // What is missing or external is reported at the Ingress that refers to it.
+    const reachable = service !== undefined && port !== undefined && service.type !== 'ExternalName';
+    const diagnostics: Diagnostic[] = [];
+    const ready = reachable
+      ? readyAddresses(slicesOf(serviceKey, read, slicesByService, slices), port, diagnostics)
+      : [];
+    if (ready.length > 0) return { name, addresses: distinct(ready), diagnostics };
+    const addresses = distinct(local.fallback ?? []);
+    if (reachable && addresses.length === 0) diagnostics.push(nothingReady(serviceKey, reference.port));
+    return { name, addresses, diagnostics };
+  });
+}
+
+/** What stands in for a Service port on this machine; it may be given by the port's number or by its name. */
+export function localEndpointsOf(
+  read: Reader,
+  localEndpoints: Table<LocalEndpoints>,
+  { namespace, service: name, port }: ServicePortKey,
+  service: Service | undefined,
+): LocalEndpoints {
+  const byPort = read(localEndpoints, `${namespace}/${name}/${port}`);
+  const portName = service === undefined ? undefined : servicePortByNumber(service, port)?.name;
+  const byName = portName === undefined ? undefined : read(localEndpoints, `${namespace}/${name}/${portName}`);
+  return { ...byName, ...byPort };
+}
+
+function slicesOf(
+  service: ObjectKey,
+  read: Reader,
+  slicesByService: Table<ReadonlyMap<Key, true>>,
+  slices: Table<EndpointSlice>,
+): EndpointSlice[] {
+  return [...(read(slicesByService, service)?.keys() ?? [])].toSorted().flatMap((key) => read(slices, key) ?? []);
+}
+
+/** The addresses of all slices whose endpoint is ready, whatever it says about serving and terminating, as in ingress-nginx. */
+function readyAddresses(
+  slices: readonly EndpointSlice[],
+  servicePort: ServicePort,
+  diagnostics: Diagnostic[],
+): Address[] {
+  return slices.flatMap((slice) => {
+    const ports = portsOf(slice, servicePort);
+    return slice.endpoints
+      .filter(({ ready }) => ready)
+      .flatMap(({ addresses }) => addresses)
+      .flatMap((text) => canonicalAddress(text) ?? reportAddress(slice, text, diagnostics))
+      .flatMap((ip) => ports.map((port) => ({ ip, port })));
+  });
+}
+
+/**
+ * The ports of a slice that belong to a Service port: TCP ports of the same name, every TCP port for a Service port without
+ * name; a numeric target port where none fits.
+ */
+function portsOf({ ports }: EndpointSlice, servicePort: ServicePort): number[] {
+  const named = ports
+    .filter(({ protocol, name }) => protocol === 'TCP' && (!servicePort.name || name === servicePort.name))
+    .flatMap(({ port }) => port ?? []);
+  if (named.length > 0) return named;
+  const target = numericTargetPort(servicePort);
+  return target === undefined ? [] : [target];
+}
+
+function canonicalAddress(text: string): string | undefined {
+  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return text;
+  return ipaddr.IPv6.isValid(text) ? ipaddr.IPv6.parse(text).toString() : undefined;
+}
+
+function reportAddress(slice: EndpointSlice, text: string, diagnostics: Diagnostic[]): [] {
+  const ref = objectRef('EndpointSlice', `${slice.namespace}/${slice.name}`);
+  const message = `address ${quote(text)} is no IP address and is left out`;
+  diagnostics.push(diagnose(ref, 'warning', 'ObjectInvalid', message, 'endpoints'));
+  return [];
+}
+
+function nothingReady(service: ObjectKey, port: string): Diagnostic {
+  const message = `no endpoint of port ${port} is ready`;
+  return diagnose(objectRef('Service', service), 'warning', 'ServiceWithoutEndpoints', message);
+}
+
+/** Sorted and without duplicates, so that order and slicing do not matter. */
+function distinct(addresses: readonly Address[]): Address[] {
+  const byText = new Map(addresses.map((address) => [`${address.ip} ${address.port}`, address]));
+  return [...byText.values()].toSorted((a, b) => (a.ip === b.ip ? a.port - b.port : a.ip < b.ip ? -1 : 1));
+}

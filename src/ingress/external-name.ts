@@ -1,0 +1,43 @@
+import ipaddr from 'ipaddr.js';
+import type { Service } from '../cluster/objects.ts';
+import { isDnsName } from './host.ts';
+import { numericTargetPort, portNumber, servicePortByNumber } from './service-port.ts';
+
+export type ExternalName = { readonly hostname: string } | { readonly reason: string };
+
+/** Addresses of this machine or its link: through them a tenant would reach what listens for the proxy alone. */
+const REFUSED_RANGES: ReadonlySet<string> = new Set(['loopback', 'linkLocal', 'unspecified', 'multicast', 'broadcast']);
+const LOCAL_NAMES: ReadonlySet<string> = new Set([
+  'localhost',
+  'localhost.localdomain',
+  'ip6-localhost',
+  'ip6-loopback',
+]);
+/** Resolvers read a name whose last label is a number as an address, in many spellings (`127.1`, `0x7f000001`). */
+const ENDS_IN_NUMBER = /(?:^|\.)(?:\d+|0x[0-9a-f]*)$/;
+
+/** The name that the proxy is to resolve, lower-cased; a trailing dot is kept, since it ends the search for suffixes. */
+export function parseExternalName(text: string | undefined): ExternalName {
+  if (text === undefined || text === '') return { reason: 'is empty' };
+  const hostname = text.toLowerCase();
+  const name = hostname.replace(/\.$/, '');
+  if (ipaddr.isValid(name)) return parseAddress(name);
+  if (LOCAL_NAMES.has(name) || name.endsWith('.localhost')) return { reason: 'is a name of the proxy itself' };
+  if (ENDS_IN_NUMBER.test(name) || !isDnsName(name)) return { reason: 'is no DNS name' };
+  return { hostname };
+}
+
+function parseAddress(text: string): ExternalName {
+  const address = ipaddr.process(text);
+  if (REFUSED_RANGES.has(address.range())) return { reason: 'is an address of the proxy itself or of its link' };
+  return { hostname: address.toString() };
+}
+
+/**
+ * The port behind an ExternalName, which may list no ports at all: the target port of the Service port, else the number in the
+ * Ingress.
+ */
+export function externalPort(service: Service, port: string): number | undefined {
+  const servicePort = servicePortByNumber(service, port);
+  return servicePort === undefined ? portNumber(port) : (numericTargetPort(servicePort) ?? servicePort.port);
+}

@@ -1,0 +1,198 @@
+import type { Ingress, IngressBackend, IngressClass, IngressTls } from '../cluster/objects.ts';
+import type { Engine, Table } from '../derive.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import { type ObjectKey, objectKey, objectRef } from '../model/object-ref.ts';
+import { DEFAULT_HOST, type HostName, type PathMatch } from '../model/proxy-model.ts';
+import { contentOf, parseBool } from './annotation.ts';
+import { type ClassOptions, refuseClass } from './class.ts';
+import { diagnose, quote } from './diagnose.ts';
+import { parseHost } from './host.ts';
+import { parsePath } from './path.ts';
+import { type Protection, protectiveAnnotations } from './protective.ts';
+
+export interface IngressOptions extends ClassOptions {
+  /** Without its slash: `nginx.ingress.kubernetes.io`. */
+  readonly annotationsPrefix: string;
+  /** `--disable-catch-all`: an Ingress with `spec.defaultBackend` is not served. */
+  readonly disableCatchAll?: boolean;
+}
+
+/** Switches whose `false` asks for what happens anyway. */
+const OFF_BY_DEFAULT: ReadonlySet<string> = new Set([
+  'canary',
+  'enable-modsecurity',
+  'enable-owasp-core-rules',
+  'force-ssl-redirect',
+  'use-regex',
+]);
+
+/** An Ingress as it is to be served: of our class, with hosts and paths that requests can carry. */
+export interface ServedIngress {
+  readonly key: ObjectKey;
+  readonly namespace: string;
+  /** Seconds since 1970. */
+  readonly creationTimestamp: number;
+  readonly rules: readonly ServedRule[];
+  readonly defaultBackend?: IngressBackend;
+  /** It has no rules, only a default backend: it answers every host that nobody claims. */
+  readonly catchAll: boolean;
+  readonly tls: readonly IngressTls[];
+  readonly protections: readonly Protection[];
+  /** Its paths are meant as regular expressions, which turns the whole host to regular expressions in ingress-nginx. */
+  readonly regex: boolean;
+}
+
+export interface ServedRule {
+  readonly host: HostName;
+  /** `spec.rules[0]` */
+  readonly field: string;
+  readonly paths: readonly ServedPath[];
+}
+
+export interface ServedPath {
+  readonly match: PathMatch;
+  /** `spec.rules[0].http.paths[0]` */
+  readonly field: string;
+  readonly backend: IngressBackend;
+}
+
+/** What became of an Ingress. */
+export interface IngressDecision {
+  /** Absent when the Ingress is left out; the diagnostics say why. */
+  readonly served?: ServedIngress;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Older Ingresses come first; of equal age, in reverse order of `namespace/name`, as ingress-nginx sorts them. */
+export function compareAge(a: ServedIngress, b: ServedIngress): number {
+  return a.creationTimestamp - b.creationTimestamp || (a.key < b.key ? 1 : -1);
+}
+
+/** The hosts that an Ingress speaks about, each once. */
+export function hostsOf(served: ServedIngress): Set<HostName> {
+  return new Set(served.catchAll ? [DEFAULT_HOST] : served.rules.map(({ host }) => host));
+}
+
+/** Unit per Ingress. */
+export function deriveServedIngresses(
+  engine: Engine,
+  { ingresses, ingressClasses }: { readonly ingresses: Table<Ingress>; readonly ingressClasses: Table<IngressClass> },
+  options: IngressOptions,
+): Table<IngressDecision> {
+  const presence = deriveClassPresence(engine, ingressClasses);
+  return engine.derive<IngressDecision>('served-ingress', ingresses, (key, read) => {
+    const ingress = read(ingresses, key);
+    if (ingress === undefined) return undefined;
+    const classes = {
+      get: (name: string) => read(ingressClasses, name),
+      anyExists: () => read(presence, PRESENCE) ?? false,
+    };
+    const refusal = refuseClass(ingress, classes, options) ?? refuseFeature(ingress, options);
+    return refusal === undefined ? serve(ingress, options) : { diagnostics: [refusal] };
+  });
+}
+
+const PRESENCE = 'any';
+
+/** Whether there is any IngressClass; moves only with the first and the last one. */
+function deriveClassPresence(engine: Engine, ingressClasses: Table<IngressClass>): Table<boolean> {
+  return engine.reduce<IngressClass, true, Set<string>, boolean>('ingress-class-presence', ingressClasses, {
+    spread: () => [[PRESENCE, true]],
+    init: () => new Set(),
+    add: (names, name) => void names.add(name),
+    remove: (names, name) => void names.delete(name),
+    empty: (names) => names.size === 0,
+    view: (names) => names.size > 0,
+    equal: Object.is,
+    always: [PRESENCE],
+  });
+}
+
+/** Why an Ingress of our class is left out as a whole. */
+function refuseFeature(ingress: Ingress, options: IngressOptions): Diagnostic | undefined {
+  const ref = objectRef('Ingress', objectKey(ingress));
+  if (options.disableCatchAll && ingress.defaultBackend !== undefined) {
+    const message = 'a default backend is refused by --disable-catch-all; the Ingress is not served';
+    return diagnose(ref, 'error', 'IngressFeatureUnsupported', message, 'spec.defaultBackend');
+  }
+  if (isOn(ingress, `${options.annotationsPrefix}/canary`)) {
+    const message = 'canary Ingresses are not supported yet: it is not served, and all requests go to the primary';
+    return diagnose(ref, 'error', 'IngressFeatureUnsupported', message, 'metadata.annotations');
+  }
+  return undefined;
+}
+
+function serve(ingress: Ingress, options: IngressOptions): IngressDecision {
+  const { annotations, defaultBackend, tls, namespace, creationTimestamp } = ingress;
+  const { annotationsPrefix: prefix } = options;
+  const diagnostics: Diagnostic[] = [];
+  const protections = protectiveAnnotations(annotations, prefix);
+  const rules = serveRules(ingress, diagnostics);
+  reportAnnotations(ingress, prefix, protections, diagnostics);
+  const served: ServedIngress = {
+    key: objectKey(ingress),
+    namespace,
+    creationTimestamp,
+    rules,
+    ...(defaultBackend === undefined ? {} : { defaultBackend }),
+    catchAll: ingress.rules.length === 0 && defaultBackend !== undefined,
+    tls,
+    protections,
+    regex: isOn(ingress, `${prefix}/use-regex`) || contentOf(annotations, `${prefix}/rewrite-target`) !== undefined,
+  };
+  return { served, diagnostics };
+}
+
+function serveRules(ingress: Ingress, diagnostics: Diagnostic[]): ServedRule[] {
+  const ref = objectRef('Ingress', objectKey(ingress));
+  return ingress.rules.flatMap((rule, index) => {
+    const field = `spec.rules[${index}]`;
+    const parsed = parseHost(rule.host);
+    if ('refused' in parsed) {
+      const message = `host ${quote(rule.host ?? '')} ${parsed.reason}; the rule is not served`;
+      diagnostics.push(diagnose(ref, 'error', parsed.refused, message, `${field}.host`));
+      return [];
+    }
+    return [{ host: parsed.host, field, paths: servePaths(ingress, index, diagnostics) }];
+  });
+}
+
+function servePaths(ingress: Ingress, rule: number, diagnostics: Diagnostic[]): ServedPath[] {
+  const ref = objectRef('Ingress', objectKey(ingress));
+  return (ingress.rules[rule]?.paths ?? []).flatMap(({ path, pathType, backend }, index) => {
+    const field = `spec.rules[${rule}].http.paths[${index}]`;
+    const parsed = parsePath(path, pathType);
+    if ('match' in parsed) return [{ match: parsed.match, field, backend }];
+    const message = `path ${quote(path ?? '')} ${parsed.reason}; it is not served`;
+    diagnostics.push(diagnose(ref, 'error', 'IngressPathInvalid', message, `${field}.path`));
+    return [];
+  });
+}
+
+function reportAnnotations(
+  ingress: Ingress,
+  prefix: string,
+  protections: readonly Protection[],
+  diagnostics: Diagnostic[],
+): void {
+  const ref = objectRef('Ingress', objectKey(ingress));
+  const protective = protections.map(({ key }) => key);
+  if (protective.length > 0) {
+    const message = `${protective.join(', ')}: not supported yet; what it protects answers 503`;
+    diagnostics.push(diagnose(ref, 'error', 'ProtectionUnavailable', message, 'metadata.annotations'));
+  }
+  const others = Object.entries(ingress.annotations)
+    .filter(([key, value]) => key.startsWith(`${prefix}/`) && value.trim() !== '' && !protective.includes(key))
+    .filter(([key, value]) => !(OFF_BY_DEFAULT.has(key.slice(prefix.length + 1)) && parseBool(value.trim()) === false))
+    .map(([key]) => key)
+    .toSorted();
+  if (others.length > 0) {
+    const message = `${others.join(', ')}: not supported yet and without effect`;
+    diagnostics.push(diagnose(ref, 'warning', 'IngressFeatureUnsupported', message, 'metadata.annotations'));
+  }
+}
+
+function isOn(ingress: Ingress, key: string): boolean {
+  const content = contentOf(ingress.annotations, key);
+  return content !== undefined && parseBool(content) === true;
+}

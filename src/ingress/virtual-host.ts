@@ -1,0 +1,147 @@
+import type { Service } from '../cluster/objects.ts';
+import type { Engine, Reader, Table } from '../derive.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import { objectRef } from '../model/object-ref.ts';
+import {
+  DEFAULT_HOST,
+  type HostName,
+  type Route,
+  type RouteAction,
+  type RoutePolicy,
+  type VirtualHost,
+} from '../model/proxy-model.ts';
+import { resolveBackend } from './backend.ts';
+import { type Claim, claimsOn, type LostClaim, settleClaims } from './conflicts.ts';
+import { DEFAULT_BACKEND, type DefaultBackend } from './default-backend.ts';
+import { diagnose } from './diagnose.ts';
+import { GLOBAL, type GlobalOptions } from './global-options.ts';
+import { type HostIndex, ingressesOf } from './ingresses-by-host.ts';
+import { HEALTHY, NOT_FOUND, UNAVAILABLE } from './pages.ts';
+import { compareMatches } from './path.ts';
+import type { ServedIngress } from './served-ingress.ts';
+import type { HostTls } from './tls.ts';
+
+export interface VirtualHostSources {
+  readonly hosts: HostIndex;
+  readonly hostTls: Table<HostTls>;
+  readonly globalOptions: Table<GlobalOptions>;
+  readonly services: Table<Service>;
+  readonly defaultBackend: Table<DefaultBackend>;
+}
+
+const NO_POLICY: RoutePolicy = {};
+const TO_HTTPS: RoutePolicy = { httpsRedirect: { status: 308 } };
+const HEALTH_PATH = '/healthz';
+
+/** Unit per host, and one for the default server. */
+export function deriveVirtualHosts(engine: Engine, sources: VirtualHostSources): Table<VirtualHost> {
+  return engine.derive<VirtualHost>('virtual-host', sources.hosts.byHost, (host, read) =>
+    buildVirtualHost(host, read, sources),
+  );
+}
+
+/** What all routes of one host have in common while they are built. */
+interface HostContext {
+  readonly host: HostName;
+  readonly read: Reader;
+  readonly sources: VirtualHostSources;
+  readonly ingresses: readonly ServedIngress[];
+  /** Policy of the routes that are open. */
+  readonly policy: RoutePolicy;
+  /** Every path is closed: something protects the whole host, or every host. */
+  readonly closed: boolean;
+  readonly diagnostics: Diagnostic[];
+}
+
+function buildVirtualHost(host: HostName, read: Reader, sources: VirtualHostSources): VirtualHost {
+  const ingresses = ingressesOf(host, read, sources.hosts);
+  const diagnostics: Diagnostic[] = [];
+  const protectors = ingresses.filter((ingress) => protectsHost(ingress, ingresses));
+  const globallyClosed = (read(sources.globalOptions, GLOBAL)?.protective.length ?? 0) > 0;
+  const context: HostContext = {
+    host,
+    read,
+    sources,
+    ingresses,
+    policy: read(sources.hostTls, host)?.tls ? TO_HTTPS : NO_POLICY,
+    closed: globallyClosed || protectors.length > 0,
+    diagnostics,
+  };
+  const { winners, lost } = settleClaims(claimsOn(host, ingresses));
+  diagnostics.push(...lost.map((conflict) => reportConflict(host, conflict)));
+  diagnostics.push(...reportClosedNeighbours(context, protectors[0]));
+  const routes = winners
+    .toSorted((a, b) => compareMatches(a.match, b.match))
+    .map((claim) => claimedRoute(claim, context));
+  return { host, routes: complete(routes, context), diagnostics };
+}
+
+function claimedRoute(claim: Claim, context: HostContext): Route {
+  const { ingress, match, field } = claim;
+  const origin = { ingress: ingress.key, field };
+  // A denied location answers before it redirects, as in ingress-nginx.
+  if (context.closed || ingress.protections.length > 0)
+    return { match, action: UNAVAILABLE, policy: NO_POLICY, origin };
+  return { match, action: forward(claim, context), policy: context.policy, origin };
+}
+
+function forward({ ingress, field, backend }: Claim, { read, sources, diagnostics }: HostContext): RouteAction {
+  const { cluster, problem } = resolveBackend(read, sources.services, ingress.namespace, backend);
+  if (problem !== undefined) {
+    const ref = objectRef('Ingress', ingress.key);
+    const path = field === 'spec.defaultBackend' ? `${field}.${problem.field}` : `${field}.backend.${problem.field}`;
+    diagnostics.push(diagnose(ref, 'error', problem.code, problem.message, path));
+  }
+  return cluster === undefined ? UNAVAILABLE : { kind: 'forward', cluster };
+}
+
+/** Adds what every host has: an answer for every path, and on the default server the health check. */
+function complete(routes: readonly Route[], context: HostContext): Route[] {
+  const claims = (kind: 'exact' | 'prefix', path: string) =>
+    routes.some(({ match }) => match.kind === kind && match.path === path);
+  const completed = [...routes];
+  if (context.host === DEFAULT_HOST && !claims('exact', HEALTH_PATH) && !claims('prefix', HEALTH_PATH)) {
+    completed.unshift({ match: { kind: 'exact', path: HEALTH_PATH }, action: HEALTHY, policy: NO_POLICY });
+  }
+  if (!claims('prefix', '/')) completed.push(lastRoute(context));
+  return completed;
+}
+
+/**
+ * What no Ingress wants goes to the default backend service, else it is not found. In ingress-nginx the annotations of the
+ * host's first Ingress apply here too, so what it protects stays closed.
+ */
+function lastRoute(context: HostContext): Route {
+  const match = { kind: 'prefix', path: '/' } as const;
+  const { read, sources, policy } = context;
+  const cluster = read(sources.defaultBackend, DEFAULT_BACKEND)?.cluster;
+  if (cluster === undefined) return { match, action: NOT_FOUND, policy };
+  const closed = context.closed || (context.ingresses[0]?.protections.length ?? 0) > 0;
+  if (closed) return { match, action: UNAVAILABLE, policy: NO_POLICY };
+  return { match, action: { kind: 'forward', cluster }, policy };
+}
+
+/**
+ * Whether all paths of the host have to be closed for this Ingress: by what ingress-nginx applies to the whole host, or because
+ * the host's paths are regular expressions, which are not compiled yet, so that what is protected cannot be told from the rest.
+ */
+function protectsHost(ingress: ServedIngress, neighbours: readonly ServedIngress[]): boolean {
+  if (ingress.protections.some(({ hostWide }) => hostWide)) return true;
+  return ingress.protections.length > 0 && neighbours.some(({ regex }) => regex);
+}
+
+/** Ingresses that are closed although they carry nothing protective themselves. */
+function reportClosedNeighbours({ host, ingresses }: HostContext, protector: ServedIngress | undefined): Diagnostic[] {
+  if (protector === undefined) return [];
+  const keys = protector.protections.map(({ key }) => key).join(', ');
+  const message = `Ingress ${protector.key} protects the whole host ${host} with ${keys}, which is not supported yet; all its paths answer 503`;
+  return ingresses
+    .filter(({ protections }) => protections.length === 0)
+    .map(({ key }) => diagnose(objectRef('Ingress', key), 'error', 'ProtectionUnavailable', message, 'spec.rules'));
+}
+
+function reportConflict(host: HostName, { claim, winner }: LostClaim): Diagnostic {
+  const { kind, path } = claim.match;
+  const message = `${kind} path ${path} of host ${host} belongs to Ingress ${winner.ingress.key} (${winner.field}), which is older or comes first`;
+  return diagnose(objectRef('Ingress', claim.ingress.key), 'error', 'PathConflict', message, claim.field);
+}
