@@ -1,0 +1,74 @@
+import {
+  type envoy_config_cluster_v3_Cluster as ClusterMessage,
+  envoy_config_cluster_v3_Cluster_DiscoveryType as DiscoveryType,
+  envoy_config_cluster_v3_Cluster_DnsLookupFamily as DnsLookupFamily,
+} from '../gen/messages.ts';
+import type { Address, Cluster } from '../model/proxy-model.ts';
+import { ADS, socketAddress } from './config-source.ts';
+
+export interface DnsOptions {
+  /** Servers to ask instead of those in /etc/resolv.conf. */
+  readonly dnsServers?: readonly Address[];
+}
+
+export function clusterMessage(cluster: Cluster, options: DnsOptions): ClusterMessage {
+  const { name } = cluster;
+  return cluster.kind === 'endpoints'
+    ? { name, ...discoveredEndpoints(cluster.endpoints), ...UPSTREAM }
+    : { name, ...resolvedName(cluster, options), ...UPSTREAM };
+}
+
+function discoveredEndpoints(endpoints: string) {
+  return { type: DiscoveryType.EDS, eds_cluster_config: { eds_config: ADS, service_name: endpoints } };
+}
+
+/** Every address that the name has counts, as with ingress-nginx; IPv6 only where there is no IPv4. */
+function resolvedName(cluster: Extract<Cluster, { kind: 'dns' }>, { dnsServers = [] }: DnsOptions) {
+  const address = socketAddress(cluster.hostname, cluster.port);
+  return {
+    type: DiscoveryType.STRICT_DNS,
+    load_assignment: { cluster_name: cluster.name, endpoints: [{ lb_endpoints: [{ endpoint: { address } }] }] },
+    respect_dns_ttl: true,
+    dns_lookup_family: DnsLookupFamily.V4_PREFERRED,
+    // A server that never answers would otherwise hold up every later cluster.
+    wait_for_warm_on_init: { value: false },
+    // Named, since Envoy's default differs between builds.
+    typed_dns_resolver_config: {
+      name: 'envoy.network.dns_resolver.cares',
+      typed_config: {
+        '@type': 'type.googleapis.com/envoy.extensions.network.dns_resolver.cares.v3.CaresDnsResolverConfig',
+        resolvers: dnsServers.map(({ ip, port }) => socketAddress(ip, port)),
+      },
+    },
+  } satisfies Partial<ClusterMessage>;
+}
+
+const OUT_OF_THE_WAY = { value: 1_000_000 };
+
+/** ingress-nginx's defaults for connections to backends, and nothing that nginx does not do: no limits, no ejection, no panic. */
+const UPSTREAM = {
+  connect_timeout: { seconds: 5 },
+  per_connection_buffer_limit_bytes: { value: 32 * 1024 },
+  circuit_breakers: {
+    thresholds: [
+      {
+        max_connections: OUT_OF_THE_WAY,
+        max_pending_requests: OUT_OF_THE_WAY,
+        max_requests: OUT_OF_THE_WAY,
+        max_retries: OUT_OF_THE_WAY,
+      },
+    ],
+  },
+  common_lb_config: { healthy_panic_threshold: { value: 0 } },
+  ignore_health_on_host_removal: true,
+  typed_extension_protocol_options: {
+    'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': {
+      '@type': 'type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions',
+      explicit_http_config: { http_protocol_options: {} },
+      common_http_protocol_options: {
+        idle_timeout: { seconds: 60 },
+        max_requests_per_connection: { value: 10_000 },
+      },
+    },
+  },
+} satisfies Partial<ClusterMessage>;

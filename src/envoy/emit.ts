@@ -1,0 +1,144 @@
+/** The model as Envoy resources: one unit per resource, so that a change encodes what it changes. */
+import type { Engine, Key, Reader, Table } from '../derive.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import type { ObjectKey } from '../model/object-ref.ts';
+import type { Listener, ProxyModel, Route } from '../model/proxy-model.ts';
+import { clusterMessage, type DnsOptions } from './cluster.ts';
+import { createEncoder, type Encoder } from './encoder.ts';
+import { endpointsMessage } from './endpoints.ts';
+import { encodeFrame, sameFrame } from './frame.ts';
+import { httpConnectionManager } from './http-connection-manager.ts';
+import { httpView } from './http-view.ts';
+import { httpListener, httpsListener, type ListenerOptions } from './listener.ts';
+import { type EmittedTypeUrl, type EncodedResource, encodedResource, sameVersion, typeUrls } from './resource.ts';
+import { createRouteTable } from './route-table.ts';
+import { secretMessage } from './secret.ts';
+
+export type EmitOptions = ListenerOptions & DnsOptions;
+
+export interface Emitter {
+  /** Every resource, keyed by its name. Several tables may hold resources of one type; their names differ. */
+  readonly resources: readonly EmittedTable[];
+  readonly diagnosticTables: readonly Table<{ readonly diagnostics: readonly Diagnostic[] }>[];
+  /** How often a message of each kind was encoded: `VirtualHost`, `Cluster`, … `RouteConfiguration` counts tables put together. */
+  counters(): Readonly<Record<string, number>>;
+}
+
+export interface EmittedTable {
+  readonly typeUrl: EmittedTypeUrl;
+  readonly table: Table<EncodedResource>;
+}
+
+/**
+ * Adds the units to the engine; they run in its passes. A resource that Envoy would refuse makes its unit fail with a message that
+ * says why, except for a host: that answers 503 and says so in a Diagnostic.
+ */
+export function createEmitter(engine: Engine, model: ProxyModel, options: EmitOptions): Emitter {
+  const encoder = createEncoder();
+  const routes = emitRoutes(engine, model, encoder);
+  return {
+    resources: [
+      { typeUrl: typeUrls.cluster, table: emitClusters(engine, model, options, encoder) },
+      { typeUrl: typeUrls.endpoints, table: emitEndpoints(engine, model, encoder) },
+      { typeUrl: typeUrls.secret, table: emitSecrets(engine, model, encoder) },
+      { typeUrl: typeUrls.listener, table: emitListeners(engine, model, options, encoder) },
+      { typeUrl: typeUrls.routes, table: routes.http },
+      { typeUrl: typeUrls.routes, table: routes.https },
+    ],
+    diagnosticTables: [routes.frames],
+    counters: () => encoder.counters(),
+  };
+}
+
+/** Two frames per host, one where both tables show the same. */
+function emitRoutes(engine: Engine, { virtualHosts }: ProxyModel, encoder: Encoder) {
+  const views = engine.derive('http-view', virtualHosts, (host, read) => httpView(existing(read, virtualHosts, host)));
+  const httpsFrames = engine.derive(
+    'https-frame',
+    virtualHosts,
+    (host, read) => encodeFrame(encoder, existing(read, virtualHosts, host)),
+    sameFrame,
+  );
+  const httpFrames = engine.derive(
+    'http-frame',
+    views,
+    (host, read) => {
+      const view = existing(read, views, host);
+      return view === 'same' ? read(httpsFrames, host) : encodeFrame(encoder, view);
+    },
+    sameFrame,
+  );
+  const context = { encoder, origin: () => originOf(virtualHosts, () => true) };
+  return {
+    http: createRouteTable(engine, 'http', httpFrames, context),
+    https: createRouteTable(engine, 'https', httpsFrames, context),
+    // What is wrong with a route of the http table is wrong with the one it was made from.
+    frames: httpsFrames,
+  };
+}
+
+function emitClusters(engine: Engine, { clusters, virtualHosts }: ProxyModel, options: DnsOptions, encoder: Encoder) {
+  return deriveResource(engine, 'cluster-resource', clusters, (name, read) => {
+    const cluster = existing(read, clusters, name);
+    const bytes = encoder.encode('envoy.config.cluster.v3.Cluster', clusterMessage(cluster, options), name);
+    return encodedResource(name, bytes, {
+      ...(cluster.kind === 'endpoints' ? { endpoints: cluster.endpoints } : {}),
+      origin: () => originOf(virtualHosts, ({ action }) => action.kind === 'forward' && action.cluster.name === name),
+    });
+  });
+}
+
+function emitEndpoints(engine: Engine, { endpoints }: ProxyModel, encoder: Encoder) {
+  return deriveResource(engine, 'endpoints-resource', endpoints, (name, read) => {
+    const message = endpointsMessage(existing(read, endpoints, name));
+    return encodedResource(name, encoder.encode('envoy.config.endpoint.v3.ClusterLoadAssignment', message, name));
+  });
+}
+
+function emitSecrets(engine: Engine, { certificates }: ProxyModel, encoder: Encoder) {
+  return deriveResource(engine, 'secret-resource', certificates, (name, read) => {
+    const message = secretMessage(existing(read, certificates, name));
+    return encodedResource(name, encoder.encode('envoy.extensions.transport_sockets.tls.v3.Secret', message, name));
+  });
+}
+
+function emitListeners(engine: Engine, model: ProxyModel, options: ListenerOptions, encoder: Encoder) {
+  const { listeners, certificates } = model;
+  // A rotated certificate stops here: listeners depend on which certificates there are, not on what is in them.
+  const present = engine.derive('certificate-presence', certificates, () => true);
+  const http = httpConnectionManager(encoder, 'http');
+  const https = httpConnectionManager(encoder, 'https');
+  const messageOf = (listener: Listener, read: Reader) => {
+    if (listener.name === 'http') return httpListener(listener, http, options);
+    const serverNames = listener.serverNames.filter(({ certificate }) => read(present, certificate));
+    return httpsListener(listener, serverNames, https, options);
+  };
+  return deriveResource(engine, 'listener-resource', listeners, (name, read) => {
+    const message = messageOf(existing(read, listeners, name), read);
+    return encodedResource(name, encoder.encode('envoy.config.listener.v3.Listener', message, name));
+  });
+}
+
+type ComputeResource = (name: Key, read: Reader) => EncodedResource;
+
+function deriveResource(engine: Engine, name: string, keys: Table<unknown>, compute: ComputeResource) {
+  return engine.derive(name, keys, compute, sameVersion);
+}
+
+/** The value that a unit is there for. */
+function existing<V>(read: Reader, table: Table<V>, key: Key): V {
+  const value = read(table, key);
+  if (value === undefined) throw new Error(`${table.name} ${key} is absent`);
+  return value;
+}
+
+/** The Ingresses that made a route of the kind that is looked for, sorted. Reads the model as it is now. */
+function originOf(virtualHosts: ProxyModel['virtualHosts'], wanted: (route: Route) => boolean): readonly ObjectKey[] {
+  const ingresses = new Set<ObjectKey>();
+  for (const host of virtualHosts.keys()) {
+    for (const route of virtualHosts.get(host)?.routes ?? []) {
+      if (route.origin && wanted(route)) ingresses.add(route.origin.ingress);
+    }
+  }
+  return [...ingresses].sort();
+}

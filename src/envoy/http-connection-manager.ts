@@ -1,0 +1,109 @@
+import {
+  envoy_extensions_filters_network_http_connection_manager_v3_HttpConnectionManager_PathWithEscapedSlashesAction as EscapedSlashesAction,
+  type envoy_extensions_filters_network_http_connection_manager_v3_HttpConnectionManager as HttpConnectionManager,
+  type envoy_config_listener_v3_Filter as NetworkFilter,
+  envoy_extensions_filters_network_http_connection_manager_v3_HttpConnectionManager_ServerHeaderTransformation as ServerHeader,
+  envoy_config_core_v3_HttpProtocolOptions_HeadersWithUnderscoresAction as UnderscoresAction,
+} from '../gen/messages.ts';
+import { ADS } from './config-source.ts';
+import type { Encoder } from './encoder.ts';
+import { EARLY_REQUEST_MUTATIONS } from './headers.ts';
+import { HTTP_FILTERS, UPGRADE_FILTERS } from './http-filters.ts';
+import { LOCAL_REPLIES } from './local-replies.ts';
+
+const NAME = 'envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager';
+
+/** The network filter that serves HTTP from a route table. Encoded once, since many filter chains carry the same. */
+export function httpConnectionManager(encoder: Encoder, routeTable: 'http' | 'https'): NetworkFilter {
+  const value = encoder.encode(NAME, message(routeTable), routeTable);
+  return {
+    name: 'envoy.filters.network.http_connection_manager',
+    typed_config: { type_url: `type.googleapis.com/${NAME}`, value },
+  };
+}
+
+/** The same for every host and certificate: a change here drains every connection. Limits and times are ingress-nginx's defaults. */
+function message(routeTable: 'http' | 'https'): HttpConnectionManager {
+  return {
+    stat_prefix: routeTable,
+    rds: { route_config_name: routeTable, config_source: ADS },
+    http_filters: HTTP_FILTERS,
+    upgrade_configs: [
+      { upgrade_type: 'websocket', filters: UPGRADE_FILTERS },
+      { upgrade_type: 'spdy/3.1', filters: UPGRADE_FILTERS },
+    ],
+    local_reply_config: LOCAL_REPLIES,
+    ...CLIENT_IDENTITY,
+    ...REQUEST_SHAPE,
+    ...PROTOCOLS,
+    ...TIMEOUTS,
+  };
+}
+
+/** The client is whoever opened the connection: what a request claims in X-Forwarded-For or -Proto is not believed. */
+const CLIENT_IDENTITY = {
+  use_remote_address: { value: true },
+  // The header is set for the route, to the client alone.
+  skip_xff_append: true,
+  early_header_mutation_extensions: [
+    {
+      name: 'envoy.http.early_header_mutation.header_mutation',
+      typed_config: {
+        '@type': 'type.googleapis.com/envoy.extensions.http.early_header_mutation.header_mutation.v3.HeaderMutation',
+        mutations: EARLY_REQUEST_MUTATIONS,
+      },
+    },
+  ],
+  preserve_external_request_id: true,
+  request_id_extension: {
+    typed_config: {
+      '@type': 'type.googleapis.com/envoy.extensions.request_id.uuid.v3.UuidRequestIdConfig',
+      // An id that a client sent reaches the backend unchanged.
+      pack_trace_reason: { value: false },
+      use_request_id_for_trace_sampling: { value: false },
+    },
+  },
+} satisfies Partial<HttpConnectionManager>;
+
+const REQUEST_SHAPE = {
+  normalize_path: { value: true },
+  merge_slashes: true,
+  path_with_escaped_slashes_action: EscapedSlashesAction.KEEP_UNCHANGED,
+  strip_trailing_host_dot: true,
+  server_header_transformation: ServerHeader.PASS_THROUGH,
+  // Four buffers of 8 KiB.
+  max_request_headers_kb: { value: 32 },
+  common_http_protocol_options: {
+    idle_timeout: { seconds: 75 },
+    max_requests_per_connection: { value: 1000 },
+    max_headers_count: { value: 200 },
+    headers_with_underscores_action: UnderscoresAction.DROP_HEADER,
+  },
+} satisfies Partial<HttpConnectionManager>;
+
+const PROTOCOLS = {
+  http_protocol_options: {
+    accept_http_10: true,
+    // What nginx passes on for a request without a Host: the name of its default server.
+    default_host_for_http_10: '_',
+    allow_custom_methods: true,
+    // Clients that offer TLS or HTTP/2 by an Upgrade header are served in the protocol they speak, not refused.
+    ignore_http_11_upgrade: [
+      { prefix: 'TLS/', ignore_case: true },
+      { prefix: 'HTTP/', ignore_case: true },
+    ],
+  },
+  http2_protocol_options: {
+    max_concurrent_streams: { value: 128 },
+    initial_stream_window_size: { value: 256 * 1024 },
+    initial_connection_window_size: { value: 1024 * 1024 },
+    // A bad request ends its stream, not the connection with everything else on it.
+    override_stream_error_on_invalid_http_message: { value: true },
+  },
+} satisfies Partial<HttpConnectionManager>;
+
+const TIMEOUTS = {
+  request_headers_timeout: { seconds: 60 },
+  // A second more than a backend may be silent (see the retry policy), so that a silent backend gives 504.
+  stream_idle_timeout: { seconds: 61 },
+} satisfies Partial<HttpConnectionManager>;

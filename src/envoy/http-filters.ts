@@ -1,0 +1,18 @@
+/**
+ * The HTTP filters, in the order in which a request meets them. This is the only list: a filter that is configured per route
+ * must stand here, since Envoy ignores, without a word, per-route configuration for a filter that is not in the chain.
+ *
+ * Whatever stands here is part of the listeners: a change drains their connections. What changes at run time must be
+ * configured per route or be delivered as a resource of its own (ECDS).
+ */
+import type { envoy_extensions_filters_network_http_connection_manager_v3_HttpFilter as HttpFilter } from '../gen/messages.ts';
+import { BODY_SIZE_LIMIT } from './filters/body-size-limit.ts';
+import { ROUTER } from './filters/router.ts';
+
+export const HTTP_FILTERS: readonly HttpFilter[] = [BODY_SIZE_LIMIT, ROUTER];
+
+/**
+ * The filters of an upgraded connection (WebSocket): all but those that take the bytes of both directions for a body. Whatever
+ * protects a backend must stay.
+ */
+export const UPGRADE_FILTERS: readonly HttpFilter[] = HTTP_FILTERS.filter((filter) => filter !== BODY_SIZE_LIMIT);

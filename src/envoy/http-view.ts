@@ -1,0 +1,69 @@
+/**
+ * What the plain `http` route table shows of a host: its routes, or, where a host redirects to https, the redirect.
+ * Working on the model, before anything is encoded, it is equal for most edits of such a host, so they reach one table only.
+ */
+import type { HostName, PathMatch, Route, RouteAction, RoutePolicy, VirtualHost } from '../model/proxy-model.ts';
+
+/** A host as one route table shows it. A `VirtualHost` of the model is one. */
+export interface HostView {
+  readonly host: HostName;
+  readonly routes: readonly RouteView[];
+}
+
+export interface RouteView extends Pick<Route, 'match' | 'origin'> {
+  readonly action: RouteAction | RedirectAction;
+}
+
+/** To the same path over https. */
+export interface RedirectAction {
+  readonly kind: 'redirect';
+  readonly status: RedirectStatus;
+}
+
+export type RedirectStatus = NonNullable<RoutePolicy['httpsRedirect']>['status'];
+
+/** Where ACME servers look for the proof that a host is under control; they must be answered before there is a certificate. */
+const ACME_CHALLENGES = '/.well-known/acme-challenge';
+
+/**
+ * The host in the `http` route table, `'same'` where it is as in the `https` one. Routes come without their origins: an edit
+ * that moves a route inside its Ingress must not look like a change here.
+ */
+export function httpView(virtualHost: VirtualHost): HostView | 'same' {
+  const { host, routes } = virtualHost;
+  if (routes.every((route) => route.policy.httpsRedirect === undefined)) return 'same';
+  return { host, routes: [...within(ACME_CHALLENGES, routes), ...mergeTail(routes.map(redirected))] };
+}
+
+/** The same routes for the paths below `prefix` only, up to the one that answers all of them. */
+function within(prefix: string, routes: readonly Route[]): RouteView[] {
+  const inside: RouteView[] = [];
+  for (const { match, action } of routes) {
+    if (isBelow(match.path, prefix)) inside.push({ match, action });
+    if (match.kind !== 'prefix' || !isBelow(prefix, match.path)) continue;
+    if (match.path !== prefix) inside.push({ match: { kind: 'prefix', path: prefix }, action });
+    break;
+  }
+  return inside;
+}
+
+function isBelow(path: string, prefix: string): boolean {
+  return prefix === '/' || path === prefix || path.startsWith(`${prefix}/`);
+}
+
+function redirected({ match, action, policy }: Route): RouteView {
+  return { match, action: policy.httpsRedirect ? { kind: 'redirect', ...policy.httpsRedirect } : action };
+}
+
+/** Equal redirects at the end, where the last one takes every path, are one. */
+function mergeTail(routes: readonly RouteView[]): readonly RouteView[] {
+  const last = routes.at(-1);
+  if (last?.action.kind !== 'redirect' || !isEveryPath(last.match)) return routes;
+  const { status } = last.action;
+  const others = routes.findLastIndex(({ action }) => action.kind !== 'redirect' || action.status !== status);
+  return [...routes.slice(0, others + 1).map(({ match, action }) => ({ match, action })), last];
+}
+
+function isEveryPath(match: PathMatch): boolean {
+  return match.kind === 'prefix' && match.path === '/';
+}

@@ -1,0 +1,57 @@
+import type {
+  xds_type_matcher_v3_Matcher_MatcherList_FieldMatcher as FieldMatcher,
+  xds_type_matcher_v3_Matcher as Matcher,
+  xds_type_matcher_v3_Matcher_OnMatch as OnMatch,
+  xds_core_v3_TypedExtensionConfig as TypedExtensionConfig,
+} from '../gen/messages.ts';
+import type { ServerName } from '../model/proxy-model.ts';
+
+/**
+ * Leads server names (SNI) to the filter chains that are named like their certificates: the exact name counts before a
+ * wildcard, a wildcard stands for one label. Envoy has lower-cased the name. No match means the default chain;
+ * `undefined` if there is nothing to match.
+ */
+export function serverNameMatcher(serverNames: readonly ServerName[]): Matcher | undefined {
+  const exact = serverNames.filter(({ name }) => !isWildcard(name));
+  const wildcards = serverNames.filter(({ name }) => isWildcard(name));
+  const list = wildcards.length === 0 ? undefined : wildcardMatcher(wildcards);
+  if (exact.length === 0) return list;
+  return {
+    matcher_tree: {
+      input: SERVER_NAME,
+      exact_match_map: { map: Object.fromEntries(exact.map(({ name, certificate }) => [name, toChain(certificate)])) },
+    },
+    ...(list === undefined ? {} : { on_no_match: { matcher: list } }),
+  };
+}
+
+const SERVER_NAME: TypedExtensionConfig = {
+  name: 'server-name',
+  typed_config: {
+    '@type': 'type.googleapis.com/envoy.extensions.matching.common_inputs.network.v3.ServerNameInput',
+  },
+};
+
+function isWildcard(name: string): boolean {
+  return name.startsWith('*.');
+}
+
+/** Regular expressions, since Envoy's own wildcard matchers take any number of labels. */
+function wildcardMatcher(wildcards: readonly ServerName[]): Matcher {
+  return { matcher_list: { matchers: wildcards.map(oneLabel) } };
+}
+
+function oneLabel({ name, certificate }: ServerName): FieldMatcher {
+  const regex = `[^.]+${name.slice(1).replaceAll('.', '\\.')}`;
+  return {
+    predicate: {
+      single_predicate: { input: SERVER_NAME, value_match: { safe_regex: { google_re2: {}, regex } } },
+    },
+    on_match: toChain(certificate),
+  };
+}
+
+function toChain(name: string): OnMatch {
+  const typed_config = { '@type': 'type.googleapis.com/google.protobuf.StringValue', value: name } as const;
+  return { action: { name: 'filter-chain', typed_config } };
+}

@@ -1,0 +1,82 @@
+/**
+ * What Envoy would refuse is found before it is sent. The rules in Envoy's schema are interpreted; the ones here stand in its
+ * code only. A fault that belongs to one route costs that route, which then answers 503; a match that Envoy does not take cannot
+ * stay in its place, so its whole host answers 503: no request must reach a wider route than the one that was meant for it.
+ */
+import type { envoy_config_route_v3_VirtualHost as VirtualHostMessage } from '../gen/messages.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import { objectRef } from '../model/object-ref.ts';
+import type { HostView, RouteView } from './http-view.ts';
+import { findViolations } from './schema-rules.ts';
+import { routeOffset, virtualHostMessage } from './virtual-host.ts';
+
+export interface CheckedHost {
+  /** As it can be sent. */
+  readonly message: VirtualHostMessage;
+  /** One for each fault that was taken out. */
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** `path` is the field of Envoy's Route, or of its VirtualHost where there is no `route` (the index in the view). */
+interface Fault {
+  readonly route: number | undefined;
+  readonly path: string;
+  readonly rule: string;
+}
+
+/** @throws Error if not even a host that answers 503 would be taken: its name is not one that a request can carry. */
+export function checkHost(view: HostView): CheckedHost {
+  const message = virtualHostMessage(view);
+  const faults = [...schemaFaults(view, message), ...codeFaults(view)];
+  if (faults.length === 0) return { message, diagnostics: [] };
+  const reduced = withoutFaults(view, faults);
+  const reducedMessage = virtualHostMessage(reduced);
+  const [remaining] = schemaFaults(reduced, reducedMessage);
+  if (remaining) throw new Error(`host ${view.host} would be refused by Envoy: ${remaining.path}: ${remaining.rule}`);
+  return { message: reducedMessage, diagnostics: faults.map((fault) => diagnose(view, fault)) };
+}
+
+const MESSAGE = 'envoy.config.route.v3.VirtualHost';
+
+function schemaFaults(view: HostView, message: VirtualHostMessage): Fault[] {
+  return findViolations(MESSAGE, message).map(({ path, rule }) => {
+    const inRoute = /^routes\[(\d+)\]\.(.+)$/.exec(path);
+    if (inRoute === null) return { route: undefined, path, rule };
+    return { route: Number(inRoute[1]) - routeOffset(view), path: inRoute[2] ?? '', rule };
+  });
+}
+
+/** Envoy's default limit of a direct response's body, in bytes. */
+const MAX_BODY_BYTES = 4096;
+
+function codeFaults({ routes }: HostView): Fault[] {
+  return routes.flatMap(({ match, action }, route): Fault[] => {
+    if (!match.path.startsWith('/')) return [{ route, path: 'match', rule: 'a path begins with /' }];
+    if (action.kind !== 'respond' || Buffer.byteLength(action.body) <= MAX_BODY_BYTES) return [];
+    return [{ route, path: 'direct_response.body', rule: `a body has at most ${MAX_BODY_BYTES} bytes` }];
+  });
+}
+
+const UNAVAILABLE = { kind: 'respond', status: 503, body: '' } as const;
+
+function withoutFaults({ host, routes }: HostView, faults: readonly Fault[]): HostView {
+  const faulty = new Set(faults.map(({ route }) => route));
+  if (faulty.has(undefined) || faults.some(({ path }) => path.startsWith('match'))) {
+    return { host, routes: [{ match: { kind: 'prefix', path: '/' }, action: UNAVAILABLE }] };
+  }
+  return {
+    host,
+    routes: routes.map((route, index) => (faulty.has(index) ? { ...route, action: UNAVAILABLE } : route)),
+  };
+}
+
+function diagnose({ host, routes }: HostView, { route, path, rule }: Fault): Diagnostic {
+  const at: RouteView | undefined = route === undefined ? undefined : routes[route];
+  const what = at === undefined ? `host ${host}` : `path ${at.match.path} of host ${host}`;
+  return {
+    severity: 'error',
+    code: 'ResourceInvalid',
+    message: `${what} answers 503: Envoy would refuse ${path} (${rule})`,
+    ...(at?.origin ? { ref: objectRef('Ingress', at.origin.ingress), field: at.origin.field } : {}),
+  };
+}

@@ -1,0 +1,61 @@
+import type {
+  envoy_config_route_v3_RetryPolicy as RetryPolicy,
+  envoy_config_route_v3_Route as RouteMessage,
+  envoy_config_route_v3_VirtualHost as VirtualHostMessage,
+} from '../gen/messages.ts';
+import { DEFAULT_HOST } from '../model/proxy-model.ts';
+import type { HostView } from './http-view.ts';
+import { routeMessage } from './route.ts';
+
+/** One host of a route table. What its routes share stands on the host. */
+export function virtualHostMessage({ host, routes }: HostView): VirtualHostMessage {
+  const messages = routes.map((route) => routeMessage(host, route));
+  const forwards = routes.some(({ action }) => action.kind === 'forward');
+  return {
+    name: host,
+    domains: [host],
+    routes: host === DEFAULT_HOST ? [MALFORMED_HOST, ...messages] : messages,
+    ...(forwards ? FORWARDING : {}),
+  };
+}
+
+/** How many messages stand before those of the host's own routes. */
+export function routeOffset({ host }: Pick<HostView, 'host'>): number {
+  return host === DEFAULT_HOST ? 1 : 0;
+}
+
+/** A request with an empty or a repeated Host (which Envoy joins by a comma) matches no name, so it arrives at the default host. */
+const MALFORMED_HOST: RouteMessage = {
+  match: {
+    prefix: '/',
+    headers: [{ name: ':authority', string_match: { safe_regex: { regex: '.*[,\\s].*|' } } }],
+  },
+  direct_response: { status: 400 },
+};
+
+/**
+ * ingress-nginx: `proxy-next-upstream: error timeout`, three tries, the next one at once and at another address; silence of a
+ * backend for `proxy-read-timeout` (60 s) counts as a failure. What may have reached a backend is sent again only as the
+ * route table says (a `reset` that it adds for idempotent methods).
+ */
+const RETRIES: RetryPolicy = {
+  retry_on: 'connect-failure,refused-stream,reset-before-request',
+  num_retries: { value: 2 },
+  per_try_idle_timeout: { seconds: 60 },
+  retry_host_predicate: [
+    {
+      name: 'envoy.retry_host_predicates.previous_hosts',
+      typed_config: {
+        '@type': 'type.googleapis.com/envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate',
+      },
+    },
+  ],
+  host_selection_retry_max_attempts: 5,
+  retry_back_off: { base_interval: { nanos: 1_000_000 }, max_interval: { nanos: 10_000_000 } },
+};
+
+/** A body up to this size can be sent again; larger than the limit of request bodies it never has to be. */
+const FORWARDING = {
+  retry_policy: RETRIES,
+  request_body_buffer_limit: { value: 1024 * 1024 },
+} satisfies Partial<VirtualHostMessage>;

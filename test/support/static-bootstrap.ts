@@ -1,0 +1,87 @@
+import { type MessageName, toJson } from '../../src/envoy/codec.ts';
+
+/** A resource as it would be sent. `typeUrl` is a full one; `bytes` the message. */
+export interface StaticResource {
+  readonly typeUrl: string;
+  readonly name: string;
+  bytes(): Uint8Array;
+}
+
+export interface StaticBootstrapOptions {
+  /** Unix socket of Envoy's admin interface; without it there is none. */
+  readonly adminSocket?: string;
+}
+
+type Json = { [key: string]: Json } & Json[];
+
+/**
+ * A bootstrap for `envoy -c` (JSON) that holds the resources themselves: what they would ask the control plane for is written in
+ * its place. Envoy then checks everything at once, without a control plane: `--mode validate`. Private keys are written out.
+ * @throws Error if a resource refers to one that is not given.
+ */
+export function staticBootstrap(resources: Iterable<StaticResource>, options: StaticBootstrapOptions = {}): object {
+  const byType = new Map<string, Map<string, Json>>();
+  for (const { typeUrl, name, bytes } of resources) {
+    const message = typeUrl.slice(typeUrl.indexOf('/') + 1) as MessageName;
+    const ofType = byType.get(message) ?? new Map<string, Json>();
+    byType.set(message, ofType.set(name, toJson(message, bytes(), { redact: false }) as Json));
+  }
+  const all = (message: string) => byType.get(message) ?? new Map<string, Json>();
+  const named = (message: string, name: unknown): Json => {
+    const found = all(message).get(String(name));
+    if (found === undefined) throw new Error(`there is no ${message} ${name}`);
+    return structuredClone(found);
+  };
+  const inline: Inline = {
+    routes: (name) => named('envoy.config.route.v3.RouteConfiguration', name),
+    endpoints: (name) => named('envoy.config.endpoint.v3.ClusterLoadAssignment', name),
+    certificate: (name) => named('envoy.extensions.transport_sockets.tls.v3.Secret', name)['tls_certificate'] as Json,
+  };
+  const clusters = [...all('envoy.config.cluster.v3.Cluster').values()];
+  const listeners = [...all('envoy.config.listener.v3.Listener').values()];
+  return {
+    ...(options.adminSocket ? { admin: { address: { pipe: { path: options.adminSocket } } } } : {}),
+    static_resources: {
+      clusters: clusters.map((cluster) => staticCluster(cluster, inline)),
+      listeners: listeners.map((listener) => staticListener(listener, inline)),
+    },
+  };
+}
+
+interface Inline {
+  routes(name: unknown): Json;
+  endpoints(name: unknown): Json;
+  certificate(name: unknown): Json;
+}
+
+function staticCluster(cluster: Json, inline: Inline): Json {
+  const discovery = cluster['eds_cluster_config'];
+  if (discovery === undefined) return cluster;
+  const { eds_cluster_config: _, ...rest } = cluster;
+  return { ...rest, type: 'STATIC', load_assignment: inline.endpoints(discovery['service_name']) } as unknown as Json;
+}
+
+function staticListener(listener: Json, inline: Inline): Json {
+  const copy = structuredClone(listener);
+  const chains: Json[] = [...(copy['filter_chains'] ?? [])];
+  if (copy['default_filter_chain']) chains.push(copy['default_filter_chain']);
+  for (const chain of chains) {
+    for (const filter of (chain['filters'] ?? []) as Json[]) inlineRoutes(filter['typed_config'] as Json, inline);
+    if (chain['transport_socket']) inlineCertificates(chain['transport_socket']['typed_config'] as Json, inline);
+  }
+  return copy;
+}
+
+function inlineRoutes(filter: Json, inline: Inline): void {
+  if (filter['rds'] === undefined) return;
+  filter['route_config'] = inline.routes(filter['rds']['route_config_name']);
+  delete filter['rds'];
+}
+
+function inlineCertificates(tls: Json, inline: Inline): void {
+  const context = tls['common_tls_context'] as Json;
+  const secrets = (context['tls_certificate_sds_secret_configs'] ?? []) as Json[];
+  if (secrets.length === 0) return;
+  context['tls_certificates'] = secrets.map(({ name }) => inline.certificate(name)) as unknown as Json;
+  delete context['tls_certificate_sds_secret_configs'];
+}
