@@ -1,0 +1,179 @@
+/** One type of one stream: its subscription, the responses under way, and removals that wait. */
+import { allowsLegacyWildcard, parentTypes } from './send-order.ts';
+import type { SnapshotStore, TypeChange } from './store.ts';
+import { type Batch, DeltaSubscription, type SubscriptionChange } from './subscription.ts';
+
+/** A response that was written and not yet acknowledged or rejected. Holds names and versions, no bytes. */
+export interface InFlight {
+  readonly nonce: string;
+  readonly sentAt: number;
+  readonly versions: ReadonlyMap<string, string>;
+  readonly removed: readonly string[];
+  readonly additions: number;
+  /** The commit up to which this response completes the type; `undefined` when more had to follow. */
+  readonly completes: number | undefined;
+}
+
+/** A removal that waits until nothing names the resource any more. */
+interface HeldRemoval {
+  readonly seq: number;
+  readonly notBefore: number;
+}
+
+export class TypeChannel {
+  readonly typeUrl: string;
+  readonly parents: readonly string[];
+  private readonly subscription: DeltaSubscription;
+  private readonly store: SnapshotStore;
+  /** By nonce, oldest first. */
+  private readonly inFlight = new Map<string, InFlight>();
+  /** Names whose last sent version was rejected: the client still runs the version before. */
+  private readonly rejected = new Set<string>();
+  /** Oldest first. */
+  private readonly held = new Map<string, HeldRemoval>();
+  private settledBefore = 0;
+  private started = false;
+
+  constructor(typeUrl: string, store: SnapshotStore) {
+    this.typeUrl = typeUrl;
+    this.parents = parentTypes(typeUrl);
+    this.store = store;
+    this.subscription = new DeltaSubscription(store.view(typeUrl), allowsLegacyWildcard(typeUrl));
+  }
+
+  get unacknowledged(): Iterable<InFlight> {
+    return this.inFlight.values();
+  }
+
+  get awaitsReply(): boolean {
+    return this.inFlight.size > 0;
+  }
+
+  /** Whether the client has replied to everything that there is to send. Rejections count as replies. */
+  get quiet(): boolean {
+    return !this.awaitsReply && !this.subscription.pending;
+  }
+
+  /** The commit up to which the client has accepted everything of this type, removals that wait left aside. */
+  get settledSeq(): number {
+    return this.quiet && this.rejected.size === 0 ? this.store.seq : this.settledBefore;
+  }
+
+  /** Whether what this commit removed here is gone from the client. */
+  hasRemoved(seq: number): boolean {
+    const [oldest] = this.held.values();
+    return this.settledSeq >= seq && (oldest === undefined || oldest.seq > seq);
+  }
+
+  /** Whether there may be something to send. */
+  get pending(): boolean {
+    return this.subscription.pending;
+  }
+
+  /** Whether resources wait that the client does not hold yet. */
+  get hasAdditions(): boolean {
+    return this.subscription.hasAdditions();
+  }
+
+  /** @returns whether this was the first request of the type on the stream. */
+  request(change: SubscriptionChange): boolean {
+    const first = !this.started;
+    this.started = true;
+    if (!first) this.rememberSettled(this.store.seq);
+    this.subscription.apply(change);
+    for (const name of this.rejected) if (!this.subscription.covers(name)) this.rejected.delete(name);
+    return first;
+  }
+
+  /** Sends a resource once more, whatever its version, if the client wants it and it exists. */
+  sendAgain(name: string): void {
+    this.rememberSettled(this.store.seq);
+    this.subscription.sendAgain(name);
+  }
+
+  /** What the next response carries; `undefined` when nothing is to be said. */
+  take(maxBytes: number): Batch | undefined {
+    return this.subscription.take(maxBytes);
+  }
+
+  /** @param notBefore when removals of this commit may be sent at the earliest, if their parents have moved on by then. */
+  commit(seq: number, { changed, removed }: TypeChange, notBefore: number): void {
+    this.rememberSettled(seq - 1);
+    for (const name of changed) {
+      this.held.delete(name);
+      this.subscription.mark(name);
+    }
+    for (const name of removed) {
+      this.subscription.unmark(name);
+      if (this.subscription.holds(name)) this.remove(name, seq, notBefore);
+    }
+  }
+
+  /** Compares a new subscription with the snapshot; what the client holds and is gone is removed like anything else. */
+  resync(notBefore: number): void {
+    for (const name of this.subscription.resync()) {
+      if (!this.held.has(name)) this.remove(name, this.store.seq, notBefore);
+    }
+  }
+
+  /**
+   * Lets go of the removals whose parents have moved on.
+   * @param isFree whether the parents have moved on from what this commit removed.
+   * @returns when to look again, if only time is missing.
+   */
+  releaseRemovals(isFree: (seq: number) => boolean, now: number): number {
+    for (const [name, { seq, notBefore }] of this.held) {
+      if (!isFree(seq)) break;
+      if (notBefore > now) return notBefore;
+      this.rememberSettled(this.store.seq);
+      this.held.delete(name);
+      this.subscription.mark(name);
+    }
+    return Number.POSITIVE_INFINITY;
+  }
+
+  sent(nonce: string, batch: Batch, now: number): void {
+    for (const name of batch.removed) this.held.delete(name);
+    this.inFlight.set(nonce, {
+      nonce,
+      sentAt: now,
+      versions: new Map(batch.resources.map(({ name, version }) => [name, version])),
+      removed: batch.removed,
+      additions: batch.additions,
+      completes: this.subscription.pending ? undefined : this.store.seq,
+    });
+  }
+
+  /** @returns the response that was accepted; `undefined` for a nonce that is not (or no longer) under way. */
+  acknowledge(nonce: string): InFlight | undefined {
+    return this.finish(nonce, (name) => this.rejected.delete(name));
+  }
+
+  /** @returns the response that was rejected; `undefined` for a nonce that is not (or no longer) under way. */
+  reject(nonce: string): InFlight | undefined {
+    return this.finish(nonce, (name) => this.rejected.add(name));
+  }
+
+  private finish(nonce: string, settle: (name: string) => void): InFlight | undefined {
+    const response = this.inFlight.get(nonce);
+    if (response === undefined) return undefined;
+    const [oldest] = this.inFlight.keys();
+    this.inFlight.delete(nonce);
+    for (const name of response.versions.keys()) settle(name);
+    for (const name of response.removed) settle(name);
+    if (oldest === nonce && this.rejected.size === 0 && response.completes !== undefined) {
+      this.settledBefore = Math.max(this.settledBefore, response.completes);
+    }
+    return response;
+  }
+
+  /** To be called before something new has to be sent: up to `seq` the client may have accepted everything. */
+  private rememberSettled(seq: number): void {
+    this.settledBefore = Math.max(this.settledBefore, Math.min(seq, this.settledSeq));
+  }
+
+  private remove(name: string, seq: number, notBefore: number): void {
+    if (this.parents.length === 0) this.subscription.mark(name);
+    else this.held.set(name, { seq, notBefore });
+  }
+}

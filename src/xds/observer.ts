@@ -1,0 +1,106 @@
+/** Everything that the xDS server tells about itself: one stream of events, for metrics, logs, status and tests. */
+import type { ClientNode } from './wire.ts';
+
+/** Called synchronously, in the order of events. Must not throw and must not call back into the server. */
+export type XdsObserver = (event: XdsEvent) => void;
+
+/** Number of a stream, unique within the process. */
+export type StreamId = number;
+
+/** gRPC status of a stream that this side ended. */
+export interface StreamStatus {
+  readonly code: number;
+  readonly message: string;
+}
+
+/** A resource of a rejected response, with what made it. */
+export interface RejectedResource {
+  readonly name: string;
+  readonly version: string;
+  /** Keys of Ingresses; empty when the resource has left the snapshot or changed since. */
+  readonly origin: readonly string[];
+}
+
+export type XdsEvent =
+  /** The bytes of a resource were asked for; once per version, however many streams there are. */
+  | { readonly kind: 'encoded'; readonly typeUrl: string; readonly name: string; readonly bytes: number }
+  | { readonly kind: 'opened'; readonly stream: StreamId; readonly peer: string }
+  /** The first request has arrived. */
+  | { readonly kind: 'identified'; readonly stream: StreamId; readonly node: ClientNode | undefined }
+  /** Without a status when the client went away. */
+  | { readonly kind: 'closed'; readonly stream: StreamId; readonly status: StreamStatus | undefined }
+  | {
+      readonly kind: 'response';
+      readonly stream: StreamId;
+      readonly typeUrl: string;
+      readonly nonce: string;
+      readonly names: readonly string[];
+      readonly removed: readonly string[];
+      readonly bytes: number;
+      /** Sent although an earlier response of the type was not acknowledged. */
+      readonly superseding: boolean;
+    }
+  | {
+      readonly kind: 'ack';
+      readonly stream: StreamId;
+      readonly typeUrl: string;
+      readonly nonce: string;
+      readonly latencyMs: number;
+    }
+  | {
+      readonly kind: 'nack';
+      readonly stream: StreamId;
+      readonly typeUrl: string;
+      readonly nonce: string;
+      readonly code: number;
+      readonly message: string;
+      readonly resources: readonly RejectedResource[];
+      readonly latencyMs: number;
+    }
+  /** Routes were sent although clusters sent before were not acknowledged in time. */
+  | { readonly kind: 'gateTimeout'; readonly stream: StreamId; readonly typeUrl: string }
+  /** Everything up to this commit was accepted by the stream, for every type it asked for. */
+  | { readonly kind: 'programmed'; readonly stream: StreamId; readonly seq: number };
+
+export interface XdsCounters {
+  encodes: number;
+  streams: number;
+  responses: number;
+  resources: number;
+  removals: number;
+  bytes: number;
+  acks: number;
+  nacks: number;
+  gateTimeouts: number;
+}
+
+/** Totals of what was observed; `streams` is the number of those that are open. */
+export function createXdsCounters(): { readonly counters: XdsCounters; readonly observe: XdsObserver } {
+  const counters: XdsCounters = {
+    encodes: 0,
+    streams: 0,
+    responses: 0,
+    resources: 0,
+    removals: 0,
+    bytes: 0,
+    acks: 0,
+    nacks: 0,
+    gateTimeouts: 0,
+  };
+  return { counters, observe: (event) => count(counters, event) };
+}
+
+function count(counters: XdsCounters, event: XdsEvent): void {
+  if (event.kind === 'encoded') counters.encodes++;
+  else if (event.kind === 'opened') counters.streams++;
+  else if (event.kind === 'closed') counters.streams--;
+  else if (event.kind === 'ack') counters.acks++;
+  else if (event.kind === 'nack') counters.nacks++;
+  else if (event.kind === 'gateTimeout') counters.gateTimeouts++;
+  else if (event.kind === 'response') {
+    counters.responses++;
+    counters.resources += event.names.length;
+    counters.removals += event.removed.length;
+    counters.bytes += event.bytes;
+  }
+}

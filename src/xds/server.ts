@@ -1,0 +1,228 @@
+/** The gRPC server: aggregated discovery over Unix sockets and loopback. The only file of this folder that does I/O. */
+import { chmodSync, lstatSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { Server, ServerCredentials, type ServerDuplexStream, type ServiceDefinition } from '@grpc/grpc-js';
+import { type Clock, systemClock } from './clock.ts';
+import type { StreamStatus, XdsObserver } from './observer.ts';
+import type { SnapshotStore } from './store.ts';
+import { type AdsStream, createAdsStream, type StreamLimits, statusCodes } from './stream.ts';
+import { type DeltaRequest, decodeDeltaRequest } from './wire.ts';
+
+export interface XdsServerOptions {
+  readonly store: SnapshotStore;
+  readonly observe?: XdsObserver;
+  readonly clock?: Clock;
+  readonly limits?: Partial<StreamLimits>;
+}
+
+export interface XdsServer {
+  /**
+   * Listens on one more address: `unix:PATH` (mode 0600; a socket left behind by a dead process is replaced) or
+   * `HOST:PORT` on loopback, where secrets are refused.
+   * @returns the address with the port that was really bound.
+   * @throws XdsAddressError for an address that is not one of these, is in use or cannot be bound.
+   */
+  listen(address: string): Promise<string>;
+  /** The streams that are open now. */
+  streams(): readonly AdsStream[];
+  /** Takes no new streams, waits up to `graceMs` for replies that are under way, then ends every stream as unavailable. */
+  close(options: { readonly graceMs: number }): Promise<void>;
+}
+
+export class XdsAddressError extends Error {}
+
+type Call = ServerDuplexStream<Buffer, Buffer>;
+type Handler = (call: Call) => void;
+
+const serverOptions = {
+  // A reconnecting proxy names everything that it holds.
+  'grpc.max_receive_message_length': 64 * 1024 * 1024,
+  'grpc.max_concurrent_streams': 1000,
+  // Without pings a half-open connection keeps a proxy on old configuration for hours.
+  'grpc.keepalive_time_ms': 30_000,
+  'grpc.keepalive_timeout_ms': 10_000,
+};
+
+const passthrough = (bytes: Buffer): Buffer => bytes;
+
+/** One row per method that is served; state-of-the-world and per-type services are further rows. */
+const methods = {
+  DeltaAggregatedResources: '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources',
+};
+
+/** Makes a server that listens nowhere yet. */
+export function createXdsServer(options: XdsServerOptions): XdsServer {
+  return new GrpcXdsServer(options);
+}
+
+class GrpcXdsServer implements XdsServer {
+  private readonly options: XdsServerOptions;
+  private readonly servers: Server[] = [];
+  private readonly open = new Set<AdsStream>();
+  private lastStreamId = 0;
+  private closing = false;
+  private onEmpty = () => {};
+
+  constructor(options: XdsServerOptions) {
+    this.options = options;
+  }
+
+  async listen(address: string): Promise<string> {
+    const target = parseAddress(address);
+    if (target.kind === 'unix') await removeStaleSocket(target.path);
+    const server = new Server(serverOptions);
+    server.addService(streamingService(methods), {
+      DeltaAggregatedResources: ((call) => this.serve(call, target.kind === 'unix')) satisfies Handler,
+    });
+    const port = await bind(server, address);
+    this.servers.push(server);
+    if (target.kind === 'tcp') return `${target.host}:${port}`;
+    chmodSync(target.path, 0o600);
+    return address;
+  }
+
+  streams(): readonly AdsStream[] {
+    return [...this.open];
+  }
+
+  async close({ graceMs }: { readonly graceMs: number }): Promise<void> {
+    this.closing = true;
+    const stopped = this.servers.map((server) => new Promise<void>((resolve) => server.tryShutdown(() => resolve())));
+    await this.finishStreams(graceMs);
+    for (const server of this.servers) server.forceShutdown();
+    await Promise.all(stopped);
+  }
+
+  private finishStreams(graceMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.open.size === 0) return resolve();
+      const cancel = (this.options.clock ?? systemClock).after(graceMs, resolve);
+      this.onEmpty = () => {
+        cancel();
+        resolve();
+      };
+      for (const stream of this.open) stream.finish();
+    });
+  }
+
+  private serve(call: Call, secretsAllowed: boolean): void {
+    const { store, limits, clock = systemClock, observe = () => {} } = this.options;
+    const id = ++this.lastStreamId;
+    const peer = call.getPeer();
+    const stream = createAdsStream({
+      id,
+      store,
+      clock,
+      observe,
+      secretsAllowed,
+      ...(limits && { limits }),
+      // After a failed write nothing more is asked for: the call ends by `cancelled`, `close` or `error`.
+      send: (bytes, done) => void call.write(bytes as Buffer, (error?: Error | null) => !error && done()),
+      close: (status) => closed(status),
+    });
+    const closed = (status: StreamStatus | undefined) => {
+      stream.close();
+      if (!this.open.delete(stream)) return;
+      observe({ kind: 'closed', stream: id, status });
+      if (status !== undefined) call.emit('error', { code: status.code, details: status.message });
+      if (this.open.size === 0) this.onEmpty();
+    };
+    this.open.add(stream);
+    observe({ kind: 'opened', stream: id, peer });
+    if (this.closing) closed({ code: statusCodes.unavailable, message: 'the control plane is shutting down' });
+    else readRequests(call, stream, closed);
+  }
+}
+
+function readRequests(call: Call, stream: AdsStream, closed: (status: StreamStatus | undefined) => void): void {
+  let first = true;
+  call.on('data', (bytes: Buffer) => {
+    const request = decode(bytes, first);
+    first = false;
+    if (request === undefined) closed({ code: statusCodes.invalidArgument, message: 'not a DeltaDiscoveryRequest' });
+    else stream.receive(request);
+  });
+  call.on('end', () => {
+    closed(undefined);
+    call.end();
+  });
+  // A write callback may never come after these, so the stream must not wait for it.
+  call.on('cancelled', () => closed(undefined));
+  call.on('close', () => closed(undefined));
+  call.on('error', () => closed(undefined));
+}
+
+function decode(bytes: Buffer, withNode: boolean): DeltaRequest | undefined {
+  try {
+    return decodeDeltaRequest(bytes, withNode);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A service whose methods are bidirectional streams of bytes: messages are encoded and decoded elsewhere. */
+function streamingService(paths: Readonly<Record<string, string>>): ServiceDefinition {
+  return Object.fromEntries(
+    Object.entries(paths).map(([name, path]) => [
+      name,
+      {
+        path,
+        requestStream: true,
+        responseStream: true,
+        requestSerialize: passthrough,
+        requestDeserialize: passthrough,
+        responseSerialize: passthrough,
+        responseDeserialize: passthrough,
+      },
+    ]),
+  );
+}
+
+function bind(server: Server, address: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) => {
+      if (error === null) resolve(port);
+      else reject(new XdsAddressError(`cannot listen on ${address}: ${error.message}`));
+    });
+  });
+}
+
+type Address =
+  | { readonly kind: 'unix'; readonly path: string }
+  | { readonly kind: 'tcp'; readonly host: string; readonly port: number };
+
+const LOOPBACK = /^(127(?:\.\d{1,3}){3}|localhost|\[::1\])$/;
+
+function parseAddress(address: string): Address {
+  if (address.startsWith('unix:')) return { kind: 'unix', path: address.slice('unix:'.length) };
+  const colon = address.lastIndexOf(':');
+  const host = address.slice(0, colon);
+  const port = Number(address.slice(colon + 1));
+  if (colon < 0 || !Number.isInteger(port) || port < 0 || port > 65_535) {
+    throw new XdsAddressError(`${address} is neither unix:PATH nor HOST:PORT`);
+  }
+  if (!LOOPBACK.test(host)) {
+    throw new XdsAddressError(`${address} is not on loopback: without encryption anybody could read the configuration`);
+  }
+  return { kind: 'tcp', host, port };
+}
+
+/** A process that was killed leaves its socket behind, and nobody can bind the path again. */
+async function removeStaleSocket(path: string): Promise<void> {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return;
+  if (!stats.isSocket()) throw new XdsAddressError(`${path} exists and is not a socket`);
+  if (await answers(path)) throw new XdsAddressError(`${path} is in use by another process`);
+  rmSync(path, { force: true });
+}
+
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}

@@ -1,0 +1,335 @@
+/** One aggregated discovery stream, delta variant, without its transport: requests in, responses out, in the right order. */
+import { type InFlight, TypeChannel } from './channel.ts';
+import { refusalOf } from './client-version.ts';
+import type { Clock } from './clock.ts';
+import type { RejectedResource, StreamId, StreamStatus, XdsObserver } from './observer.ts';
+import { typeUrls } from './resource.ts';
+import { sendRank } from './send-order.ts';
+import type { Commit, SnapshotStore, StoredResource } from './store.ts';
+import type { Batch } from './subscription.ts';
+import { type DeltaRequest, encodeDeltaResponse } from './wire.ts';
+
+export interface AdsStreamOptions {
+  readonly id: StreamId;
+  readonly store: SnapshotStore;
+  /** Writes one encoded response. `done` is called when the transport has taken it; until then nothing more is written. */
+  send(bytes: Uint8Array, done: () => void): void;
+  /** Ends the stream with a gRPC status; called at most once, and not after `AdsStream.close`. */
+  close(status: StreamStatus): void;
+  readonly clock: Clock;
+  readonly observe: XdsObserver;
+  /** Whether private keys may go over this transport. */
+  readonly secretsAllowed: boolean;
+  readonly limits?: Partial<StreamLimits>;
+}
+
+/** Times in milliseconds. */
+export interface StreamLimits {
+  /** A response is closed before the resource that would make it larger; a single larger resource still goes. */
+  readonly maxResponseBytes: number;
+  /** How long routes wait for the ACK of clusters sent before them, and how long a response of clusters waits for the former. */
+  readonly gateMs: number;
+  /** The same for routes and listeners during the first sync of a stream, which takes seconds with thousands of clusters. */
+  readonly firstSyncGateMs: number;
+  /** A client that does not read for so long is dropped. */
+  readonly writeStallMs: number;
+}
+
+export const defaultStreamLimits: StreamLimits = {
+  maxResponseBytes: 512 * 1024,
+  gateMs: 1000,
+  firstSyncGateMs: 60_000,
+  writeStallMs: 60_000,
+};
+
+export interface AdsStream {
+  readonly id: StreamId;
+  /** The commit up to which the client has accepted everything it asked for; 0 until it has asked for listeners. */
+  readonly programmedSeq: number;
+  receive(request: DeltaRequest): void;
+  /** The transport is gone: nothing is sent any more. */
+  close(): void;
+  /** Sends nothing new, waits for the replies that are under way, then ends the stream as unavailable. */
+  finish(): void;
+}
+
+/** gRPC status codes that streams end with. */
+export const statusCodes = {
+  invalidArgument: 3,
+  permissionDenied: 7,
+  failedPrecondition: 9,
+  unavailable: 14,
+} as const;
+
+/** Makes a stream that follows the store until it is closed. */
+export function createAdsStream(options: AdsStreamOptions): AdsStream {
+  return new DeltaStream(options);
+}
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+class DeltaStream implements AdsStream {
+  readonly id: StreamId;
+  programmedSeq = 0;
+  private readonly options: AdsStreamOptions;
+  private readonly limits: StreamLimits;
+  private readonly openedAt: number;
+  private readonly unsubscribe: () => void;
+  /** In the order in which types are sent. */
+  private channels: TypeChannel[] = [];
+  private closed = false;
+  private finishing = false;
+  private identified = false;
+  private clustersSynced = false;
+  /** Whether the client holds routes from an earlier stream, so that it will ask for its clusters too. */
+  private reconnecting = false;
+  /** Endpoints of clusters sent before the client asked for any endpoints. */
+  private earlyEndpoints: Set<string> | undefined = new Set();
+  private writing = false;
+  private turnScheduled = false;
+  private lastNonce = 0;
+  private cancelWake = () => {};
+  private cancelStall = () => {};
+
+  constructor(options: AdsStreamOptions) {
+    this.id = options.id;
+    this.options = options;
+    this.limits = { ...defaultStreamLimits, ...options.limits };
+    this.openedAt = options.clock.now();
+    this.unsubscribe = options.store.subscribe((commit) => this.commit(commit));
+  }
+
+  receive(request: DeltaRequest): void {
+    if (this.closed) return;
+    const refusal = this.identify(request) ?? this.refuse(request);
+    if (refusal !== undefined) {
+      this.end(refusal);
+      return;
+    }
+    const channel = this.channel(request.typeUrl) ?? this.openChannel(request.typeUrl);
+    if (request.nonce !== '') this.reply(channel, request);
+    const first = channel.request(request);
+    if (first) this.begin(channel, request);
+    this.scheduleTurn();
+  }
+
+  close(): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.unsubscribe();
+    this.cancelWake();
+    this.cancelStall();
+  }
+
+  finish(): void {
+    this.finishing = true;
+    this.scheduleTurn();
+  }
+
+  private end(status: StreamStatus): void {
+    if (this.closed) return;
+    this.close();
+    this.options.close(status);
+  }
+
+  /** The first request says who asks; what later ones say of it is not looked at. */
+  private identify({ node }: DeltaRequest): StreamStatus | undefined {
+    if (this.identified) return undefined;
+    this.identified = true;
+    this.options.observe({ kind: 'identified', stream: this.id, node });
+    const refusal = refusalOf(node);
+    return refusal === undefined ? undefined : { code: statusCodes.failedPrecondition, message: refusal };
+  }
+
+  private refuse({ typeUrl }: DeltaRequest): StreamStatus | undefined {
+    if (typeUrl === '') return { code: statusCodes.invalidArgument, message: 'the request has no type_url' };
+    if (typeUrl === typeUrls.secret && !this.options.secretsAllowed) {
+      const message = 'secrets are served over Unix sockets only: this connection is not encrypted';
+      return { code: statusCodes.permissionDenied, message };
+    }
+    return undefined;
+  }
+
+  private channel(typeUrl: string): TypeChannel | undefined {
+    return this.channels.find((channel) => channel.typeUrl === typeUrl);
+  }
+
+  private openChannel(typeUrl: string): TypeChannel {
+    const channel = new TypeChannel(typeUrl, this.options.store);
+    this.channels.push(channel);
+    this.channels.sort((a, b) => sendRank(a.typeUrl) - sendRank(b.typeUrl));
+    return channel;
+  }
+
+  private begin(channel: TypeChannel, { initialVersions }: DeltaRequest): void {
+    if (channel.typeUrl === typeUrls.endpoints) {
+      for (const name of this.earlyEndpoints ?? []) channel.sendAgain(name);
+      this.earlyEndpoints = undefined;
+    }
+    if (isRoutes(channel.typeUrl) && initialVersions.size > 0) this.reconnecting = true;
+  }
+
+  private reply(channel: TypeChannel, { nonce, error, typeUrl }: DeltaRequest): void {
+    const response = error === undefined ? channel.acknowledge(nonce) : channel.reject(nonce);
+    if (response === undefined) return;
+    const { clock, observe } = this.options;
+    const event = { stream: this.id, typeUrl, nonce, latencyMs: clock.now() - response.sentAt };
+    if (error === undefined) observe({ kind: 'ack', ...event });
+    else observe({ kind: 'nack', ...event, ...error, resources: this.rejectedResources(typeUrl, response) });
+    if (typeUrl === typeUrls.cluster && channel.quiet) this.clustersSynced = true;
+  }
+
+  private rejectedResources(typeUrl: string, { versions }: InFlight): RejectedResource[] {
+    return [...versions].map(([name, version]) => {
+      const current = this.options.store.get(typeUrl, name);
+      return { name, version, origin: current?.version === version ? current.origin() : [] };
+    });
+  }
+
+  private commit({ seq, types }: Commit): void {
+    const now = this.options.clock.now();
+    for (const channel of this.channels) {
+      const change = types.get(channel.typeUrl);
+      if (change === undefined) continue;
+      // A client drops endpoints and secrets by itself once nothing names them, usually before this time is over.
+      const notBefore = channel.typeUrl === typeUrls.cluster ? now : now + this.limits.gateMs;
+      channel.commit(seq, change, notBefore);
+    }
+    this.scheduleTurn();
+  }
+
+  private scheduleTurn(): void {
+    if (this.turnScheduled || this.closed) return;
+    this.turnScheduled = true;
+    this.options.clock.soon(() => {
+      this.turnScheduled = false;
+      this.turn();
+    });
+  }
+
+  /** Sends the next response that may be sent, or waits for what is missing. */
+  private turn(): void {
+    if (this.closed || !this.options.store.ready) return;
+    if (!this.writing) {
+      if (this.finishing) this.endWhenQuiet();
+      else this.sendNext();
+    }
+    this.reportProgress();
+  }
+
+  private endWhenQuiet(): void {
+    if (this.channels.some((channel) => channel.awaitsReply)) return;
+    this.end({ code: statusCodes.unavailable, message: 'the control plane is shutting down' });
+  }
+
+  private sendNext(): void {
+    const now = this.options.clock.now();
+    let wakeAt = NEVER;
+    for (const channel of this.channels) {
+      channel.resync(this.openedAt + this.limits.gateMs);
+      wakeAt = Math.min(
+        wakeAt,
+        channel.releaseRemovals((seq) => this.haveRemoved(channel.parents, seq), now),
+      );
+      if (!channel.pending) continue;
+      const openAt = Math.max(this.formerGivesWayAt(channel), this.clustersGiveWayAt(channel));
+      const batch = openAt <= now ? channel.take(this.limits.maxResponseBytes) : undefined;
+      if (batch !== undefined) {
+        this.send(channel, batch, now);
+        return;
+      }
+      if (openAt > now) wakeAt = Math.min(wakeAt, openAt);
+    }
+    this.wake(wakeAt, now);
+  }
+
+  private haveRemoved(parents: readonly string[], seq: number): boolean {
+    return this.channels.every((channel) => !parents.includes(channel.typeUrl) || channel.hasRemoved(seq));
+  }
+
+  /**
+   * One response of a type is under way at a time, so that a slow client gets the latest state and not every state. Clusters
+   * are the exception: Envoy holds back their ACK while any cluster warms, and one slow cluster must not hold up all others.
+   */
+  private formerGivesWayAt(channel: TypeChannel): number {
+    const former = [...channel.unacknowledged].at(-1);
+    if (former === undefined) return 0;
+    return channel.typeUrl === typeUrls.cluster ? former.sentAt + this.limits.gateMs : NEVER;
+  }
+
+  /** Routes wait until the client has the clusters they may name, and in the first sync listeners wait with them. */
+  private clustersGiveWayAt(channel: TypeChannel): number {
+    const clusters = this.channel(typeUrls.cluster);
+    if (clusters === undefined) {
+      return this.reconnecting && isRoutes(channel.typeUrl) ? this.openedAt + this.limits.gateMs : 0;
+    }
+    const waits = isRoutes(channel.typeUrl) || (channel.typeUrl === typeUrls.listener && !this.clustersSynced);
+    if (!waits) return 0;
+    if (clusters.hasAdditions) return NEVER;
+    const patience = this.clustersSynced ? this.limits.gateMs : this.limits.firstSyncGateMs;
+    return Math.max(0, ...withAdditions(clusters).map(({ sentAt }) => sentAt + patience));
+  }
+
+  private send(channel: TypeChannel, batch: Batch, now: number): void {
+    const { store, observe } = this.options;
+    const { typeUrl } = channel;
+    const nonce = String(++this.lastNonce);
+    const bytes = encodeDeltaResponse({ ...batch, systemVersion: store.systemVersion(typeUrl), typeUrl, nonce });
+    const names = batch.resources.map(({ name }) => name);
+    const superseding = channel.awaitsReply;
+    channel.sent(nonce, batch, now);
+    if (typeUrl === typeUrls.cluster) this.sendEndpointsAgain(batch.resources);
+    const event = { stream: this.id, typeUrl };
+    observe({ kind: 'response', ...event, nonce, names, removed: batch.removed, bytes: bytes.length, superseding });
+    if (this.overtakesClusters(typeUrl)) observe({ kind: 'gateTimeout', ...event });
+    this.write(bytes);
+  }
+
+  private write(bytes: Uint8Array): void {
+    const stalled = { code: statusCodes.unavailable, message: 'the client does not read' };
+    this.writing = true;
+    this.cancelStall = this.options.clock.after(this.limits.writeStallMs, () => this.end(stalled));
+    this.options.send(bytes, () => {
+      this.writing = false;
+      this.cancelStall();
+      this.scheduleTurn();
+    });
+  }
+
+  private overtakesClusters(typeUrl: string): boolean {
+    const clusters = this.channel(typeUrls.cluster);
+    return isRoutes(typeUrl) && clusters !== undefined && withAdditions(clusters).length > 0;
+  }
+
+  /** An added or changed cluster waits for its endpoints, but Envoy does not ask again for a name it already watches. */
+  private sendEndpointsAgain(clusters: readonly StoredResource[]): void {
+    const channel = this.channel(typeUrls.endpoints);
+    for (const { endpoints } of clusters) {
+      if (endpoints === undefined) continue;
+      if (channel === undefined) this.earlyEndpoints?.add(endpoints);
+      else channel.sendAgain(endpoints);
+    }
+  }
+
+  private wake(at: number, now: number): void {
+    this.cancelWake();
+    if (at === NEVER) return;
+    this.cancelWake = this.options.clock.after(at - now, () => this.scheduleTurn());
+  }
+
+  private reportProgress(): void {
+    if (this.closed || this.channel(typeUrls.listener) === undefined) return;
+    const seq = Math.min(...this.channels.map((channel) => channel.settledSeq));
+    if (seq <= this.programmedSeq) return;
+    this.programmedSeq = seq;
+    this.options.observe({ kind: 'programmed', stream: this.id, seq });
+  }
+}
+
+function isRoutes(typeUrl: string): boolean {
+  return typeUrl === typeUrls.routes || typeUrl === typeUrls.scopedRoutes;
+}
+
+function withAdditions(clusters: TypeChannel): readonly InFlight[] {
+  return [...clusters.unacknowledged].filter(({ additions }) => additions > 0);
+}

@@ -1,0 +1,232 @@
+/**
+ * What one stream wants and holds of one type, by the rules of the delta protocol
+ * (https://www.envoyproxy.io/docs/envoy/v1.40.0/api-docs/xds_protocol#incremental-xds). No I/O, no time.
+ */
+import type { StoredResource, TypeSnapshot } from './store.ts';
+import { RESOURCE_OVERHEAD_BYTES } from './wire.ts';
+
+/** The part of a request that concerns the subscription. */
+export interface SubscriptionChange {
+  readonly subscribe: readonly string[];
+  readonly unsubscribe: readonly string[];
+  /** Counts in the first request of a type only. */
+  readonly initialVersions: ReadonlyMap<string, string>;
+}
+
+/** What goes into one response. */
+export interface Batch {
+  readonly resources: readonly StoredResource[];
+  readonly removed: readonly string[];
+  /** Resources that the client did not hold before. */
+  readonly additions: number;
+}
+
+const WILDCARD = '*';
+/** Known version of what has to be sent again whatever its version is. No version is empty. */
+const TO_SEND_AGAIN = '';
+
+export class DeltaSubscription {
+  private readonly snapshot: TypeSnapshot;
+  private readonly legacyWildcard: boolean;
+  private started = false;
+  private wildcard = false;
+  private readonly names = new Set<string>();
+  /** Name → version as it was sent, rejected or not: what was rejected is not sent again until it changes. */
+  private readonly known = new Map<string, string>();
+  /** To be compared with the snapshot when the next response is made. */
+  private readonly dirty = new Set<string>();
+  /** Asked for by the client: answered in any case, by the resource or by its absence. */
+  private readonly asked = new Set<string>();
+  private answerDue = false;
+  private resyncDue = false;
+
+  /** @param legacyWildcard whether a first request without names means everything. */
+  constructor(snapshot: TypeSnapshot, legacyWildcard: boolean) {
+    this.snapshot = snapshot;
+    this.legacyWildcard = legacyWildcard;
+  }
+
+  /** Whether there may be something to send. */
+  get pending(): boolean {
+    return this.answerDue || this.resyncDue || this.dirty.size > 0 || this.asked.size > 0;
+  }
+
+  covers(name: string): boolean {
+    return this.wildcard || this.names.has(name);
+  }
+
+  /** Whether the client has the resource, as far as was sent or it says itself. */
+  holds(name: string): boolean {
+    return this.known.has(name);
+  }
+
+  apply(change: SubscriptionChange): void {
+    const first = !this.started;
+    this.started = true;
+    if (first) this.begin(change);
+    for (const name of change.unsubscribe) this.unsubscribe(name);
+    for (const name of change.subscribe) this.subscribe(name, first);
+    if (first) this.forgetUncovered();
+  }
+
+  /** To be compared again, because the snapshot has changed. */
+  mark(name: string): void {
+    if (this.covers(name)) this.dirty.add(name);
+  }
+
+  /** Takes back `mark`: there is nothing to say about this name (for now). */
+  unmark(name: string): void {
+    this.dirty.delete(name);
+  }
+
+  /** Sends a resource that exists once more, whatever its version, if the client wants it at all. */
+  sendAgain(name: string): void {
+    if (!this.covers(name) || this.snapshot.get(name) === undefined) return;
+    if (this.known.has(name)) this.known.set(name, TO_SEND_AGAIN);
+    this.dirty.add(name);
+  }
+
+  /**
+   * Compares a new subscription with the snapshot, which must have been committed by now.
+   * @returns the names that the client holds from an earlier stream and that are gone.
+   */
+  resync(): readonly string[] {
+    if (!this.resyncDue) return [];
+    this.resyncDue = false;
+    if (this.wildcard) for (const name of this.snapshot.names()) this.dirty.add(name);
+    const gone: string[] = [];
+    for (const name of this.known.keys()) {
+      if (this.snapshot.get(name) !== undefined) continue;
+      if (this.names.has(name)) this.asked.add(name);
+      else gone.push(name);
+    }
+    return gone;
+  }
+
+  /** Whether resources wait that the client does not hold yet. */
+  hasAdditions(): boolean {
+    for (const queue of [this.asked, this.dirty]) {
+      for (const name of queue) {
+        if (this.covers(name) && !this.known.has(name) && this.snapshot.get(name) !== undefined) return true;
+      }
+    }
+    return false;
+  }
+
+  /**
+   * Takes what the next response carries, at most about `maxBytes` (but at least one resource), as it stands in the
+   * snapshot now. The rest stays pending.
+   * @returns `undefined` when nothing is to be said.
+   */
+  take(maxBytes: number): Batch | undefined {
+    const batch = new BatchBuilder(maxBytes);
+    for (const queue of [this.asked, this.dirty]) {
+      for (const name of queue) {
+        if (this.covers(name) && !this.takeOne(name, queue === this.asked, batch)) return this.answer(batch);
+        queue.delete(name);
+      }
+    }
+    return this.answer(batch);
+  }
+
+  private answer(batch: BatchBuilder): Batch | undefined {
+    const due = this.answerDue || !batch.empty;
+    this.answerDue = false;
+    return due ? batch : undefined;
+  }
+
+  /** @returns whether the name fitted in. */
+  private takeOne(name: string, asked: boolean, batch: BatchBuilder): boolean {
+    const resource = this.snapshot.get(name);
+    if (!asked && this.known.get(name) === resource?.version) return true;
+    if (resource === undefined) {
+      if (!batch.remove(name)) return false;
+      this.known.delete(name);
+    } else {
+      if (!batch.add(resource, !this.known.has(name))) return false;
+      this.known.set(name, resource.version);
+    }
+    return true;
+  }
+
+  private begin({ subscribe, initialVersions }: SubscriptionChange): void {
+    for (const [name, version] of initialVersions) this.known.set(name, version);
+    if (initialVersions.size > 0) this.resyncDue = true;
+    if (subscribe.length === 0 && this.legacyWildcard) this.subscribe(WILDCARD, true);
+  }
+
+  private subscribe(name: string, first: boolean): void {
+    if (name === WILDCARD) this.startWildcard();
+    else if (name !== '') {
+      this.names.add(name);
+      // A client that comes back and says which version it holds is told only what differs.
+      if (first && this.known.has(name)) this.dirty.add(name);
+      else this.asked.add(name);
+    }
+  }
+
+  /** The client waits for a first answer even when it holds everything already. */
+  private startWildcard(): void {
+    this.answerDue = true;
+    if (!this.wildcard) this.resyncDue = true;
+    this.wildcard = true;
+  }
+
+  private unsubscribe(name: string): void {
+    if (name === WILDCARD) {
+      this.wildcard = false;
+      this.answerDue = false;
+      this.forgetUncovered();
+    } else if (this.names.delete(name)) {
+      // Under a wildcard the client cannot know whether it may keep the resource: it is told where it stands.
+      if (this.wildcard) this.asked.add(name);
+      else this.forget(name);
+    }
+  }
+
+  private forgetUncovered(): void {
+    for (const queue of [this.known.keys(), this.asked, this.dirty]) {
+      for (const name of queue) if (!this.covers(name)) this.forget(name);
+    }
+  }
+
+  private forget(name: string): void {
+    this.known.delete(name);
+    this.asked.delete(name);
+    this.dirty.delete(name);
+  }
+}
+
+class BatchBuilder implements Batch {
+  readonly resources: StoredResource[] = [];
+  readonly removed: string[] = [];
+  additions = 0;
+  private bytesLeft: number;
+
+  constructor(maxBytes: number) {
+    this.bytesLeft = maxBytes;
+  }
+
+  get empty(): boolean {
+    return this.resources.length === 0 && this.removed.length === 0;
+  }
+
+  add(resource: StoredResource, isNew: boolean): boolean {
+    if (!this.reserve(resource.body().length + resource.name.length + RESOURCE_OVERHEAD_BYTES)) return false;
+    this.resources.push(resource);
+    this.additions += Number(isNew);
+    return true;
+  }
+
+  remove(name: string): boolean {
+    if (!this.reserve(name.length)) return false;
+    this.removed.push(name);
+    return true;
+  }
+
+  private reserve(bytes: number): boolean {
+    if (!this.empty && bytes > this.bytesLeft) return false;
+    this.bytesLeft -= bytes;
+    return true;
+  }
+}
