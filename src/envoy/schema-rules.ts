@@ -48,11 +48,29 @@ function compileMessage(type: protobuf.Type): Check {
   const options = messageOptions().get(name);
   if (name.startsWith('google.protobuf.') || options?.unchecked) return accept;
 
-  const checks = type.fieldsArray
-    .map((field) => compileField(field.resolve(), options?.fields.get(field.name)?.rules ?? {}))
-    .filter((check) => check !== accept);
-  for (const oneof of options?.requiredOneofs ?? []) checks.push(requireOneof(oneof, type.oneofs[oneof]!.oneof));
-  return all(checks);
+  const present = new Map<string, Check>();
+  const mandatory: { readonly name: string; readonly rules: readonly string[] }[] = [];
+  for (const field of type.fieldsArray) {
+    const rules = options?.fields.get(field.name)?.rules ?? {};
+    const check = checkPresent(field.resolve(), rules);
+    if (check !== accept) present.set(field.name, check);
+    const broken = brokenByAbsence(field, rules, check);
+    if (broken.length > 0) mandatory.push({ name: field.name, rules: broken });
+  }
+  const oneofs = (options?.requiredOneofs ?? []).map((oneof) => requireOneof(oneof, type.oneofs[oneof]!.oneof));
+  if (present.size + mandatory.length + oneofs.length === 0) return accept;
+
+  // Walks the few fields that are set, not the many that could be.
+  const checkFields: Check = (value, path, found) => {
+    const message = value as Fields;
+    for (const name of Object.keys(message)) {
+      if (message[name] !== undefined) present.get(name)?.(message[name], join(path, name), found);
+    }
+    for (const { name, rules } of mandatory) {
+      if (message[name] === undefined) for (const rule of rules) found.push({ path: join(path, name), rule });
+    }
+  };
+  return all([checkFields, ...oneofs]);
 }
 
 function checkAny(value: unknown, path: string, found: Violation[]): void {
@@ -68,37 +86,23 @@ function requireOneof(oneof: string, members: readonly string[]): Check {
   };
 }
 
-/** A check of the message that looks at one of its fields. */
-function compileField(field: protobuf.Field, rules: FieldRules): Check {
-  const { name } = field;
-  const absent = checkAbsent(field, rules);
-  const present = checkPresent(field, rules);
-  if (absent === accept && present === accept) return accept;
-  return (message, path, found) => {
-    const value = (message as Fields)[name];
-    const check = value === undefined ? absent : present;
-    if (check !== accept) check(value, join(path, name), found);
-  };
-}
-
-/** An absent field has its default value where the schema knows no absence, and then must keep the rules all the same. */
-function checkAbsent(field: protobuf.Field, rules: FieldRules): Check {
-  if (isMember(field)) return accept;
-  const isRequired = Object.values(rules).some((kind) => kind?.['required'] === true);
-  if (isRequired) return (_value, path, found) => found.push({ path, rule: 'required' });
-  if (field instanceof protobuf.MapField) return fixed({}, checkPresent(field, rules));
-  if (field.repeated) return fixed([], checkPresent(field, rules));
-  if (field.hasPresence || field.resolvedType instanceof protobuf.Type) return accept;
-  return fixed(field.typeDefault, checkPresent(field, rules));
+/**
+ * The rules that a message without this field breaks. Where the schema knows no absence, the field then has its default value,
+ * which must keep the rules all the same.
+ */
+function brokenByAbsence(field: protobuf.Field, rules: FieldRules, check: Check): string[] {
+  if (isMember(field)) return [];
+  if (Object.values(rules).some((kind) => kind?.['required'] === true)) return ['required'];
+  const found: Violation[] = [];
+  if (field instanceof protobuf.MapField) check({}, '', found);
+  else if (field.repeated) check([], '', found);
+  else if (!field.hasPresence && !(field.resolvedType instanceof protobuf.Type)) check(field.typeDefault, '', found);
+  return found.map((violation) => violation.rule);
 }
 
 /** Rules of a member of a oneof, presence included, hold only while it is the one that is set. */
 function isMember(field: protobuf.Field): boolean {
   return field.partOf !== null && !field.partOf.isProto3Optional;
-}
-
-function fixed(value: unknown, check: Check): Check {
-  return check === accept ? accept : (_value, path, found) => check(value, path, found);
 }
 
 function checkPresent(field: protobuf.Field, rules: FieldRules): Check {
