@@ -26,6 +26,8 @@ describe('input', () => {
     records.set('b', undefined);
     expect(engine.pass().changed.size).toBe(0);
     expect(records.get('a')).toBe(first);
+    records.set('a', undefined);
+    expect([...engine.pass().of(records)]).toEqual([['a', undefined]]);
   });
 });
 
