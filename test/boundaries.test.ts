@@ -11,6 +11,7 @@ interface Rule {
 
 const rules: Readonly<Record<string, Rule>> = {
   'derive.ts': { allowed: [], forbidden: ['./model/route.ts', 'node:fs', 'yaml'] },
+  'ip-address.ts': { allowed: ['ipaddr.js'], forbidden: ['./model/route.ts', 'node:net'] },
   'controller.ts': {
     allowed: ['./derive.ts', './cluster/state.ts', './ingress/build.ts', './envoy/emit.ts', './xds/store.ts'],
     forbidden: ['./files/source.ts', './cli/main.ts', './envoy/supervisor.ts', './xds/server.ts', 'node:fs', 'pino'],
