@@ -1,10 +1,15 @@
+import { buildBootstrap } from '../../../src/envoy/bootstrap.ts';
+
 export interface StaticProxy {
   readonly adminSocket: string;
   readonly listenPort: number;
   readonly backendPort: number;
 }
 
-/** A bootstrap without a control plane: one listener on 127.0.0.1 that forwards everything to one backend there. */
+/**
+ * The bootstrap of the product, but for the control plane: instead, one listener on 127.0.0.1 forwards everything to one
+ * backend there.
+ */
 export function staticBootstrap({ adminSocket, listenPort, backendPort }: StaticProxy): object {
   const extensions = 'type.googleapis.com/envoy.extensions.filters';
   const connectionManager = {
@@ -22,7 +27,13 @@ export function staticBootstrap({ adminSocket, listenPort, backendPort }: Static
     http_filters: [{ name: 'router', typed_config: { '@type': `${extensions}.http.router.v3.Router` } }],
   };
   return {
-    admin: { address: { pipe: { path: adminSocket } } },
+    ...buildBootstrap({
+      node: { id: 'test', cluster: 'test' },
+      xds: { kind: 'unix', path: '/nonexistent' },
+      adminSocket,
+      maxDownstreamConnections: 1_000,
+    }),
+    dynamic_resources: {},
     static_resources: {
       listeners: [
         {
