@@ -126,8 +126,10 @@ function adaptAny(any: protobuf.Type): void {
     if (typeof url !== 'string') return encodeRaw(message, writer, depth);
     const type = typeOfUrl(url);
     if (type === undefined) throw new Error(`an Any of the unknown type ${url}`);
-    writer.uint32(typeUrlTag).string(url).uint32(valueTag).fork();
-    return (type.encode as Encode)(message, writer, depth + 1).ldelim();
+    writer.uint32(typeUrlTag).string(url);
+    // A writer of its own, because an empty value is not written at all, and that is known only afterwards.
+    const value = (type.encode as Encode)(message, protobuf.Writer.create(), depth + 1);
+    return value.len === 0 ? writer : writer.uint32(valueTag).bytes(value.finish());
   };
 
   const readAny: ToObject = (message, options, depth = 0) => {
