@@ -200,6 +200,18 @@ describe('a unit that throws', () => {
     expect(engine.pass().recovered).toEqual([{ table: 'never', key: 'a' }]);
   });
 
+  it('fails alone when its value cannot be compared', () => {
+    const engine = new Engine();
+    const numbers = engine.input<number>('number');
+    engine.derive('map', numbers, (key, read) => new Map([[key, read(numbers, key)]]));
+    const copies = engine.derive<number>('copy', numbers, (key, read) => read(numbers, key));
+    numbers.set('a', 1);
+    engine.pass();
+    numbers.set('a', 2);
+    expect(engine.pass().failures).toEqual([{ table: 'map', key: 'a', error: expect.any(TypeError) }]);
+    expect(copies.get('a')).toBe(2);
+  });
+
   it('fails when it reads a table that is made later, or its own', () => {
     const engine = new Engine();
     let later: Table<number> | undefined;

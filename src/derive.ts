@@ -239,16 +239,18 @@ class UnitTable extends AbstractTable {
     node.reads = reads;
     for (const source of reads) source.addReader(node);
     for (const source of former) if (source.lastReadBy !== run) source.removeReader(node);
-    if (same(node.value, value, this.equal)) {
+    if (Object.is(node.value, value)) {
       this.counters.equalStops++;
       node.forgetIfUnused();
     } else this.change(node, value);
   }
 
+  /** The former value where the new one equals it. A value that cannot be compared is a failure of this unit alone. */
   private computeSafely(node: Node, read: Reader): unknown {
     this.counters.runs++;
     try {
-      const value = this.compute(node.key, read);
+      const computed = this.compute(node.key, read);
+      const value = same(node.value, computed, this.equal) ? node.value : computed;
       this.recover(node);
       return value;
     } catch (error) {
