@@ -7,8 +7,6 @@ import { decodeIngress, decodeIngressClass } from './decode-ingress.ts';
 import { type MetaOptions, readClusterMeta, readMeta } from './decode-meta.ts';
 import type { KubernetesObject, ObjectMeta } from './objects.ts';
 
-export type { Problem } from './decode-fields.ts';
-
 export interface Decoded {
   /** Empty when the object is invalid, of a kind that is not read, or means nothing (an Endpoints without subsets). */
   readonly objects: readonly KubernetesObject[];
@@ -118,4 +116,10 @@ function refOf(kind: string, meta: ObjectMeta): ObjectRef {
 
 function nothing(problems: readonly Problem[]): Decoded {
   return { objects: [], problems, invalid: problems.length > 0 };
+}
+
+/** The manifest that a decoded object came from: an Endpoints for the slices that were made of it, else the object itself. */
+export function decodedOwner(ref: ObjectRef): ObjectRef {
+  const [name, index] = ref.name.split('~');
+  return index === undefined || ref.kind !== 'EndpointSlice' ? ref : { ...ref, kind: 'Endpoints', name: name ?? '' };
 }
