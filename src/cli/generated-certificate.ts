@@ -1,4 +1,6 @@
 import { webcrypto } from 'node:crypto';
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { PrivateKey } from '../model/proxy-model.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -34,4 +36,22 @@ export async function generateCertificate(): Promise<{ chain: string; key: Priva
     chain: `${certificate.toString('pem')}\n`,
     key: new PrivateKey(`${PemConverter.encode(pkcs8, 'PRIVATE KEY')}\n`),
   };
+}
+
+/**
+ * As `generateCertificate`, but kept in the runtime folder of the process tree (mode 0600), so that a restarted control plane
+ * goes on with the same.
+ */
+export async function keptCertificate(folder: string): Promise<{ chain: string; key: PrivateKey }> {
+  const path = join(folder, 'generated-certificate.json');
+  try {
+    const kept = JSON.parse(await readFile(path, 'utf8')) as { chain: string; key: string };
+    return { chain: kept.chain, key: new PrivateKey(kept.key) };
+  } catch {
+    // The first start, or a file cut short by a crash: either way a new one is as good.
+  }
+  const { chain, key } = await generateCertificate();
+  await writeFile(`${path}.new`, JSON.stringify({ chain, key: key.reveal() }), { mode: 0o600 });
+  await rename(`${path}.new`, path);
+  return { chain, key };
 }

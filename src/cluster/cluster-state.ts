@@ -53,6 +53,12 @@ export class ClusterState {
     };
   }
 
+  /** Names of the tables that hold objects, for counting. */
+  get objectTables(): readonly string[] {
+    const { ingresses, ingressClasses, services, endpointSlices, secrets, configMaps } = this;
+    return [ingresses, ingressClasses, services, endpointSlices, secrets, configMaps].map(({ name }) => name);
+  }
+
   /** Takes effect in the engine's next pass. Later changes of the same object win. */
   apply(changes: Iterable<ObjectChange>): void {
     for (const change of changes) {

@@ -77,7 +77,7 @@ export async function sendHttp2(request: Omit<Request, 'tls'>): Promise<Answer> 
         ':authority': request.host,
         ...(request.headers as Record<string, string>),
       });
-      let headers: IncomingHttpHeaders & { ':status'?: number } = {};
+      let headers: IncomingHttpHeaders & { readonly ':status'?: number | undefined } = {};
       const chunks: Buffer[] = [];
       stream.setTimeout(TIMEOUT_MS, () => reject(new Error('no answer over HTTP/2')));
       stream.on('response', (received) => {

@@ -1,0 +1,106 @@
+import type { Settled } from '../controller.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import { describeRef } from '../model/object-ref.ts';
+import type { ProxyModel } from '../model/proxy-model.ts';
+import type { XdsEvent } from '../xds/observer.ts';
+import type { Logger } from './logger.ts';
+import type { ManifestSource } from './manifest-source.ts';
+import { curlCommands, servedTable } from './served-table.ts';
+
+export interface Reporter {
+  observe(event: XdsEvent): void;
+  settled(settled: Settled): void;
+  diagnosed(change: { readonly added: readonly Diagnostic[]; readonly removed: readonly Diagnostic[] }): void;
+  /** Says what is served and how to try it. */
+  ready(ports: { readonly http: number; readonly https: number }): void;
+}
+
+const LOG_LEVELS = { error: 'error', warning: 'warn', info: 'info' } as const;
+
+/** What an operator reads: Diagnostics as they come and go, changes, rejections by Envoy. */
+export function createReporter(options: {
+  readonly logger: Logger;
+  readonly model: ProxyModel;
+  readonly locate: ManifestSource['locate'];
+}): Reporter {
+  const { logger, model, locate } = options;
+  let serving = false;
+  const diagnosed: Reporter['diagnosed'] = ({ added, removed }) => {
+    for (const diagnostic of added) {
+      logger[LOG_LEVELS[diagnostic.severity]](fieldsOf(diagnostic), describeDiagnostic(diagnostic, locate));
+    }
+    for (const diagnostic of removed) logger.info(fieldsOf(diagnostic), `no longer: ${describeDiagnostic(diagnostic)}`);
+  };
+  return {
+    diagnosed,
+    observe: (event) => reportXds(logger, event),
+    settled: (settled) => {
+      diagnosed(settled.diagnostics);
+      if (!serving) return;
+      for (const line of describeChanges(settled, model)) logger.info(line);
+    },
+    ready: (ports) => {
+      serving = true;
+      const lines = [servedTable(model), '', 'Try:', ...curlCommands(model, ports).map((command) => `  ${command}`)];
+      logger.info(`serving HTTP on port ${ports.http} and HTTPS on port ${ports.https}\n\n${lines.join('\n')}\n`);
+    },
+  };
+}
+
+/** `deploy/shop.yaml:12:9 Ingress shop/web spec.rules[0].host: "a b" is no DNS name (IngressHostInvalid)` */
+export function describeDiagnostic(diagnostic: Diagnostic, locate?: ManifestSource['locate']): string {
+  const { ref, field, message, code } = diagnostic;
+  const source = diagnostic.source ?? (ref && locate?.(ref, field));
+  const position = source && `${source.file}:${source.line}:${source.column}`;
+  const about = [position, ref && describeRef(ref), field]
+    .filter((part) => part !== undefined && part !== '')
+    .join(' ');
+  return `${about === '' ? '' : `${about}: `}${message} (${code})`;
+}
+
+/** For programs that read the log; the message says the same in words. */
+function fieldsOf({ code, ref, field }: Diagnostic): Record<string, unknown> {
+  return { code, ...(ref && { object: describeRef(ref) }), ...(field !== undefined && { field }) };
+}
+
+function reportXds(logger: Logger, event: XdsEvent): void {
+  if (event.kind === 'nack') {
+    const resources = event.resources.map(
+      ({ name, origin }) => `${name}${origin.length > 0 ? ` (from ${origin.join(', ')})` : ''}`,
+    );
+    logger.error(`Envoy rejected ${shortType(event.typeUrl)} ${resources.join(', ')}: ${event.message}`);
+  } else if (event.kind === 'gateTimeout') {
+    logger.warn(`${shortType(event.typeUrl)} sent although Envoy has not accepted the clusters before it`);
+  } else if (event.kind === 'closed' && event.status !== undefined) {
+    logger.warn(`stream of an Envoy ended: ${event.status.message}`);
+  }
+}
+
+function shortType(typeUrl: string): string {
+  return typeUrl.slice(typeUrl.lastIndexOf('.') + 1);
+}
+
+/** A line for each kind of thing that changed, with what it cost. */
+function describeChanges({ pass, commit, durationMs }: Settled, model: ProxyModel): string[] {
+  if (commit === undefined) return [];
+  const parts = [
+    describeKind('routes of', pass.of(model.virtualHosts)),
+    describeKind('endpoints of', pass.of(model.endpoints)),
+    describeKind('certificate', pass.of(model.certificates)),
+  ].filter((part) => part !== '');
+  const resources = [...commit.types.values()].reduce(
+    (sum, { changed, removed }) => sum + changed.size + removed.size,
+    0,
+  );
+  const what = parts.length > 0 ? parts.join('; ') : 'configuration';
+  return [`changed: ${what} (${resources} ${resources === 1 ? 'resource' : 'resources'}, ${durationMs.toFixed(1)} ms)`];
+}
+
+const MAX_NAMES = 5;
+
+function describeKind(what: string, changed: ReadonlyMap<string, unknown>): string {
+  if (changed.size === 0) return '';
+  const names = [...changed].map(([name, value]) => (value === undefined ? `${name} (gone)` : name));
+  const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : '';
+  return `${what} ${names.slice(0, MAX_NAMES).join(', ')}${more}`;
+}

@@ -1,0 +1,111 @@
+import { stringify } from 'yaml';
+import { type MessageName, toJson } from '../envoy/codec.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import {
+  buildOptionsFrom,
+  checkIngressArguments,
+  checkSource,
+  type IngressArguments,
+  type SourceArguments,
+} from './flags.ts';
+import { generateCertificate } from './generated-certificate.ts';
+import { createManifestSource } from './manifest-source.ts';
+import { createPipeline } from './pipeline.ts';
+import { describeDiagnostic } from './report.ts';
+
+export interface TranslateArguments extends SourceArguments, IngressArguments {
+  readonly output: 'yaml' | 'json';
+}
+
+/** Resources by kind, each sorted by name, in Envoy's JSON form: what `/config_dump` would show. */
+export interface Translation {
+  readonly resources: Readonly<Record<string, readonly unknown[]>>;
+  /** With positions in the files. */
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export interface TranslateOptions {
+  /** Shows private keys and the generated certificate as they are; for loading the output into an Envoy. */
+  readonly reveal?: boolean;
+}
+
+/** Kinds in the order in which they are shown: from the port to the pod. */
+const SECTIONS = {
+  listeners: 'envoy.config.listener.v3.Listener',
+  routes: 'envoy.config.route.v3.RouteConfiguration',
+  clusters: 'envoy.config.cluster.v3.Cluster',
+  endpoints: 'envoy.config.endpoint.v3.ClusterLoadAssignment',
+  secrets: 'envoy.extensions.transport_sockets.tls.v3.Secret',
+} as const satisfies Record<string, MessageName>;
+
+const GENERATED_PLACEHOLDER = '[generated at start]';
+
+/** The command `translate`: resources to the standard output, Diagnostics to the standard error. Resolves with the exit code. */
+export async function translate(args: TranslateArguments): Promise<number> {
+  checkIngressArguments(args);
+  checkSource(args);
+  const { resources, diagnostics } = await translateManifests(args);
+  for (const diagnostic of diagnostics)
+    process.stderr.write(`${diagnostic.severity}: ${describeDiagnostic(diagnostic)}\n`);
+  const text =
+    args.output === 'json' ? `${JSON.stringify(resources, null, 2)}\n` : stringify(resources, { lineWidth: 0 });
+  process.stdout.write(text);
+  return 0;
+}
+
+/** Manifests in, resources out; the same manifests give the same output, but for revealed generated keys. */
+export async function translateManifests(
+  args: SourceArguments & IngressArguments,
+  options: TranslateOptions = {},
+): Promise<Translation> {
+  const generatedCertificate = await generateCertificate();
+  const { state, store, controller, emitter } = createPipeline({
+    build: { ...buildOptionsFrom(args), generatedCertificate },
+    emit: { ipv6: true },
+  });
+  const source = createManifestSource(
+    { ...args, watch: false },
+    {
+      state,
+      onApplied: () => {},
+      onDiagnostics: () => {},
+      onError: (error) => {
+        throw error;
+      },
+    },
+  );
+  await source.start();
+  controller.start();
+  const typeUrls = new Map(emitter.resources.map(({ typeUrl }) => [typeUrl.slice(typeUrl.indexOf('/') + 1), typeUrl]));
+  const resources = Object.fromEntries(
+    Object.entries(SECTIONS).map(([section, message]) => {
+      const view = store.view(typeUrls.get(message) ?? '');
+      const names = [...view.names()].toSorted();
+      return [section, names.map((name) => shown(message, view.get(name)?.body() ?? new Uint8Array(), options))];
+    }),
+  );
+  const diagnostics = [...source.diagnostics(), ...controller.currentDiagnostics()].map((diagnostic) => {
+    const position = diagnostic.source ?? (diagnostic.ref && source.locate(diagnostic.ref, diagnostic.field));
+    return position === undefined ? diagnostic : { ...diagnostic, source: position };
+  });
+  await source.stop();
+  return { resources, diagnostics: diagnostics.toSorted(compareDiagnostics) };
+
+  function shown(message: MessageName, bytes: Uint8Array, { reveal = false }: TranslateOptions): unknown {
+    const json = toJson(message, bytes, { redact: !reveal });
+    return reveal ? json : replaceText(json, Buffer.from(generatedCertificate.chain).toString('base64'));
+  }
+}
+
+/** The generated certificate is new at every start, so it is not shown. */
+function replaceText(value: unknown, text: string): unknown {
+  if (value === text) return GENERATED_PLACEHOLDER;
+  if (Array.isArray(value)) return value.map((item) => replaceText(item, text));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, replaceText(item, text)]));
+}
+
+function compareDiagnostics(a: Diagnostic, b: Diagnostic): number {
+  const text = (diagnostic: Diagnostic) => describeDiagnostic({ ...diagnostic });
+  return text(a) < text(b) ? -1 : Number(text(a) > text(b));
+}
