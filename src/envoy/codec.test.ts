@@ -217,7 +217,10 @@ function anyArbitrary(depth: number): fc.Arbitrary<Record<string, unknown>> {
 
 function fieldArbitrary(field: protobuf.Field, depth: number): fc.Arbitrary<unknown> {
   const item = itemArbitrary(field, depth);
-  if (field instanceof protobuf.MapField) return fc.dictionary(fc.string({ minLength: 1 }), item, { maxKeys: 3 });
+  if (field instanceof protobuf.MapField) {
+    const key = field.keyType === 'string' ? fc.string() : fc.nat().map(String);
+    return fc.dictionary(key, item, { maxKeys: 3 });
+  }
   return field.repeated ? fc.array(item, { maxLength: 2 }) : item;
 }
 

@@ -41,14 +41,27 @@ function checkFields(type: protobuf.Type, message: Fields, path: string): string
 function checkField(field: protobuf.Field, value: unknown, path: string): string[] {
   if (field instanceof protobuf.MapField) {
     if (!isPlainObject(value)) return problem(path, `expected a map, got ${describe(value)}`);
-    return Object.entries(value).flatMap(([key, item]) => checkItem(field, item, `${path}[${JSON.stringify(key)}]`));
+    return Object.entries(value).flatMap(([key, item]) => {
+      const at = `${path}[${JSON.stringify(key)}]`;
+      return [...checkKey(field.keyType, key, at), ...checkItem(field, item, at)];
+    });
   }
   if (!field.repeated) return checkItem(field, value, path);
   if (!Array.isArray(value)) return problem(path, `expected an array, got ${describe(value)}`);
   return value.flatMap((item, index) => checkItem(field, item, `${path}[${index}]`));
 }
 
-function checkItem(field: protobuf.Field, value: unknown, path: string): string[] {
+/** Keys of objects are strings; those of a map may stand for numbers or booleans. */
+function checkKey(keyType: string, key: string, path: string): string[] {
+  if (keyType === 'string') return key.isWellFormed() ? [] : problem(path, 'expected a key of well-formed text');
+  const fits =
+    keyType === 'bool'
+      ? key === 'true' || key === 'false'
+      : String(Number(key)) === key && accepts(keyType, Number(key));
+  return fits ? [] : problem(path, `expected a key of type ${keyType}`);
+}
+
+function checkItem(field: protobuf.FieldBase, value: unknown, path: string): string[] {
   const type = field.resolvedType;
   if (type instanceof protobuf.Type) return checkMessage(type, value, path);
   const fits = type instanceof protobuf.Enum ? isMember(type, value) : accepts(field.type, value);
