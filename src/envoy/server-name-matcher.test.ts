@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import type { xds_type_matcher_v3_Matcher as Matcher } from '../gen/messages.ts';
+import { serverNameMatcher } from './server-name-matcher.ts';
+
+const chainOf = (certificate: string) => ({
+  action: {
+    name: 'filter-chain',
+    typed_config: { '@type': 'type.googleapis.com/google.protobuf.StringValue', value: certificate },
+  },
+});
+
+function regexes(matcher: Matcher | undefined): (string | undefined)[] {
+  const list = matcher?.matcher_list?.matchers ?? [];
+  return list.map(({ predicate }) => predicate?.single_predicate?.value_match?.safe_regex?.regex);
+}
+
+test('no names: no matcher', () => {
+  expect(serverNameMatcher([])).toBeUndefined();
+});
+
+test('exact names are looked up, and are all there is without wildcards', () => {
+  const matcher = serverNameMatcher([{ name: 'a.example.com', certificate: 'shop/a' }]);
+  expect(matcher?.matcher_tree?.exact_match_map?.map).toEqual({ 'a.example.com': chainOf('shop/a') });
+  expect(matcher).not.toHaveProperty('on_no_match');
+});
+
+test('a wildcard stands for one label, its dots for dots', () => {
+  const matcher = serverNameMatcher([{ name: '*.example.com', certificate: 'shop/wild' }]);
+  expect(regexes(matcher)).toEqual(['[^.]+\\.example\\.com']);
+  expect(matcher?.matcher_list?.matchers?.[0]?.on_match).toEqual(chainOf('shop/wild'));
+});
+
+test('wildcards are tried when no exact name fits', () => {
+  const matcher = serverNameMatcher([
+    { name: '*.example.com', certificate: 'shop/wild' },
+    { name: 'a.example.com', certificate: 'shop/a' },
+  ]);
+  expect(Object.keys(matcher?.matcher_tree?.exact_match_map?.map ?? {})).toEqual(['a.example.com']);
+  expect(regexes(matcher?.on_no_match?.matcher)).toEqual(['[^.]+\\.example\\.com']);
+});
