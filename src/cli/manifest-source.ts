@@ -1,12 +1,10 @@
-import type { ClusterState, LocalEndpoints, ObjectChange } from '../cluster/cluster-state.ts';
-import type { KubernetesObject } from '../cluster/objects.ts';
+import type { ClusterState, ObjectChange } from '../cluster/cluster-state.ts';
 import { deepEqual } from '../derive.ts';
-import { createEcho, type Echo, referencedServicePorts, type ServicePortRef, servicePortKey } from '../files/echo.ts';
 import { parseLocalEndpoints } from '../files/local-endpoints.ts';
 import { createFilesSource, type FilesSource } from '../files/manifests.ts';
 import type { FilesBatch } from '../files/store.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
-import { objectKey } from '../model/object-ref.ts';
+import { createEchoEndpoints } from './echo-endpoints.ts';
 import { type SourceArguments, UsageError } from './flags.ts';
 
 export interface ManifestSourceOptions {
@@ -81,81 +79,4 @@ export function createManifestSource(
 
 function isEndpointChange(change: ObjectChange): boolean {
   return ('upsert' in change ? change.upsert : change.remove).kind === 'EndpointSlice';
-}
-
-/** How long the echo backend goes on answering for what nobody refers to any more: routes are still on their way. */
-const RELEASE_DELAY_MS = 5_000;
-
-/** Keeps the echo backend listening for every Service port that an Ingress, or `--default-backend-service`, refers to. */
-function createEchoEndpoints(
-  state: ClusterState,
-  always: ReadonlyMap<string, LocalEndpoints>,
-  defaultBackendService: string | undefined,
-) {
-  const echo: Echo = createEcho();
-  const byObject = new Map<string, readonly ServicePortRef[]>();
-  const references = new Map<string, { readonly ref: ServicePortRef; count: number }>();
-  const served = new Set<string>();
-  let releaseTimer: NodeJS.Timeout | undefined;
-
-  const count = (ref: ServicePortRef, change: number) => {
-    const key = servicePortKey(ref);
-    const reference = references.get(key) ?? { ref, count: 0 };
-    reference.count += change;
-    references.set(key, reference);
-  };
-  const release = async () => {
-    for (const [key, reference] of references) {
-      if (reference.count > 0) continue;
-      references.delete(key);
-      served.delete(key);
-      state.localEndpoints.set(key, always.get(key));
-    }
-    await echo.serve([...references.values()].map(({ ref }) => ref));
-  };
-  const settle = async () => {
-    const missing = [...references].filter(([key, reference]) => reference.count > 0 && !served.has(key));
-    if (missing.length > 0) {
-      const addresses = await echo.serve([...references.values()].map(({ ref }) => ref));
-      for (const [key] of missing) {
-        const address = addresses.get(key);
-        if (address === undefined) continue;
-        state.localEndpoints.set(key, { ...always.get(key), fallback: [address] });
-        served.add(key);
-      }
-    }
-  };
-  return {
-    async follow(changes: readonly ObjectChange[]): Promise<void> {
-      let lost = false;
-      for (const change of changes) {
-        const object = 'upsert' in change ? change.upsert : change.remove;
-        const key = `${object.kind} ${objectKey(object)}`;
-        const former = byObject.get(key) ?? [];
-        const next = 'upsert' in change ? referencesOf(change.upsert, defaultBackendService) : [];
-        for (const ref of next) count(ref, 1);
-        for (const ref of former) count(ref, -1);
-        lost ||= former.length > 0;
-        if (next.length > 0) byObject.set(key, next);
-        else byObject.delete(key);
-      }
-      await settle();
-      if (lost)
-        releaseTimer ??= setTimeout(() => {
-          releaseTimer = undefined;
-          void release();
-        }, RELEASE_DELAY_MS).unref();
-    },
-    async close(): Promise<void> {
-      clearTimeout(releaseTimer);
-      await echo.close();
-    },
-  };
-}
-
-function referencesOf(object: KubernetesObject, defaultBackendService: string | undefined): ServicePortRef[] {
-  if (object.kind === 'Ingress') return referencedServicePorts(object);
-  if (object.kind !== 'Service' || objectKey(object) !== defaultBackendService) return [];
-  const port = object.ports.find(({ protocol }) => protocol === 'TCP')?.port;
-  return port === undefined ? [] : [{ namespace: object.namespace, service: object.name, port: String(port) }];
 }
