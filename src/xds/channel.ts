@@ -14,10 +14,12 @@ export interface InFlight {
   readonly completes: number | undefined;
 }
 
-/** A removal that waits until nothing names the resource any more. */
+/** A removal that waits until nothing names the resource any more, and then for its reply. */
 interface HeldRemoval {
   readonly seq: number;
   readonly notBefore: number;
+  /** Of the response that carries it. */
+  nonce?: string;
 }
 
 export class TypeChannel {
@@ -81,7 +83,9 @@ export class TypeChannel {
     this.started = true;
     if (!first) this.rememberSettled(this.store.seq);
     this.subscription.apply(change);
-    for (const name of this.rejected) if (!this.subscription.covers(name)) this.rejected.delete(name);
+    for (const names of [this.rejected, this.held]) {
+      for (const name of names.keys()) if (!this.subscription.covers(name)) names.delete(name);
+    }
     return first;
   }
 
@@ -122,18 +126,21 @@ export class TypeChannel {
    * @returns when to look again, if only time is missing.
    */
   releaseRemovals(isFree: (seq: number) => boolean, now: number): number {
-    for (const [name, { seq, notBefore }] of this.held) {
+    for (const [name, { seq, notBefore, nonce }] of this.held) {
+      if (nonce !== undefined) continue;
       if (!isFree(seq)) break;
       if (notBefore > now) return notBefore;
       this.rememberSettled(this.store.seq);
-      this.held.delete(name);
       this.subscription.mark(name);
     }
     return Number.POSITIVE_INFINITY;
   }
 
   sent(nonce: string, batch: Batch, now: number): void {
-    for (const name of batch.removed) this.held.delete(name);
+    for (const name of batch.removed) {
+      const removal = this.held.get(name);
+      if (removal !== undefined) removal.nonce = nonce;
+    }
     this.inFlight.set(nonce, {
       nonce,
       sentAt: now,
@@ -160,7 +167,10 @@ export class TypeChannel {
     const [oldest] = this.inFlight.keys();
     this.inFlight.delete(nonce);
     for (const name of response.versions.keys()) settle(name);
-    for (const name of response.removed) settle(name);
+    for (const name of response.removed) {
+      settle(name);
+      if (this.held.get(name)?.nonce === nonce) this.held.delete(name);
+    }
     if (oldest === nonce && this.rejected.size === 0 && response.completes !== undefined) {
       this.settledBefore = Math.max(this.settledBefore, response.completes);
     }
