@@ -21,10 +21,10 @@ type Rules = Readonly<Record<string, (limit: never, all: KindRules) => (value: n
  */
 export function compileTests(kind: string, rules: KindRules): ValueTest[] {
   const table = tables[kind] ?? numbers;
-  const own = Object.entries(rules).filter(([rule]) => !handledElsewhere.has(rule));
-  const tests = isOutside(rules) ? [outside(rules)] : [];
-  for (const [rule, limit] of own) {
-    if (tests.length > 0 && bounds.has(rule)) continue;
+  const outsideOnly = isOutside(rules);
+  const tests = outsideOnly ? [outside(rules)] : [];
+  for (const [rule, limit] of Object.entries(rules)) {
+    if (handledElsewhere.has(rule) || (outsideOnly && bounds.has(rule))) continue;
     const compile = table[rule];
     if (compile === undefined) throw new Error(`the rule ${kind}.${rule} is not implemented`);
     tests.push({ rule: describe(rule, limit), accepts: compile(limit as never, rules) as ValueTest['accepts'] });
