@@ -26,7 +26,7 @@ import {
   deriveSecretCertificates,
   type SecretCertificate,
 } from './secret-certificate.ts';
-import { deriveServedIngresses, type IngressOptions } from './served-ingress.ts';
+import { deriveServedIngresses, type IngressDecision, type IngressOptions } from './served-ingress.ts';
 import { ALL_NAMES, deriveServerNames, mergeServerNames, type ServerNames } from './server-names.ts';
 import { deriveHostTls, type HostTls } from './tls.ts';
 import { deriveVirtualHosts } from './virtual-host.ts';
@@ -48,6 +48,8 @@ export interface Build {
   readonly model: ProxyModel;
   /** Every table whose values carry what users are told. */
   readonly diagnosticTables: readonly Table<{ readonly diagnostics: readonly Diagnostic[] }>[];
+  /** Keyed by `namespace/name`: what became of each Ingress. */
+  readonly servedIngresses: Table<IngressDecision>;
   /** Keyed by host: whether it has TLS, and with which certificate. */
   readonly hostTls: Table<HostTls>;
   /** What to remember after a pass, `undefined` to forget; to be set in the memory of the state before the next pass. */
@@ -89,6 +91,7 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
       endpoints,
       defaultCertificate,
     ],
+    servedIngresses,
     hostTls,
     memory: (pass) => certificateMemory(pass, certificates),
   };

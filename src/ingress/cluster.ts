@@ -41,7 +41,7 @@ function deriveReferences(engine: Engine, virtualHosts: Table<VirtualHost>): Tab
       add: (references, host, reference) => void references.set(host, reference),
       remove: (references, host) => void references.delete(host),
       empty: (references) => references.size === 0,
-      view: (references) => [...references.values()][0]!,
+      view: (references) => references.values().next().value!,
       // A name stands for all that identifies a cluster.
       equal: (before, now) => before.name === now.name,
     },

@@ -1,0 +1,138 @@
+import 'reflect-metadata';
+import { createPrivateKey, generateKeyPairSync, webcrypto } from 'node:crypto';
+import { inspect } from 'node:util';
+import { PemConverter, SubjectAlternativeNameExtension, X509CertificateGenerator } from '@peculiar/x509';
+import { describe, expect, test } from 'vitest';
+import { makePair } from '../../test/support/pki.ts';
+import { covers, parsePair, parseTlsSecret } from './certificate.ts';
+import { type PemPair, secret, tlsSecret } from './testing.ts';
+
+const shop = await makePair(['shop.example.com', '*.Shop.example.com']);
+const other = await makePair(['other.example.com']);
+
+type Algorithm = Parameters<typeof webcrypto.subtle.generateKey>[0];
+const ecdsa = (namedCurve: string) => ({ name: 'ECDSA', namedCurve, hash: 'SHA-256' });
+const rsa = (modulusLength: number) => ({
+  name: 'RSASSA-PKCS1-v1_5',
+  hash: 'SHA-256',
+  modulusLength,
+  publicExponent: new Uint8Array([1, 0, 1]),
+});
+
+async function pairOf(algorithm: Algorithm, name = 'CN=shop.example.com', ipOnly = false): Promise<PemPair> {
+  const keys = (await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair;
+  const extensions = ipOnly ? [new SubjectAlternativeNameExtension([{ type: 'ip', value: '192.0.2.1' }])] : [];
+  const certificate = await X509CertificateGenerator.createSelfSigned(
+    { name, keys, signingAlgorithm: algorithm as never, extensions },
+    webcrypto as never,
+  );
+  const pkcs8 = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey);
+  return { chain: certificate.toString('pem'), key: PemConverter.encode(pkcs8, 'PRIVATE KEY') };
+}
+
+const parse = (pair: PemPair) => parseTlsSecret('shop/tls', tlsSecret('shop/tls', pair));
+const namesOf = (pair: PemPair) => {
+  const parsed = parse(pair);
+  return 'certificate' in parsed ? parsed.certificate.dnsNames : parsed.reason;
+};
+
+describe('a TLS Secret', () => {
+  test('gives its pair with lower-case, sorted names', () => {
+    const parsed = parse(shop);
+    expect(parsed).toMatchObject({
+      certificate: { name: 'shop/tls', dnsNames: ['*.shop.example.com', 'shop.example.com'] },
+    });
+    const { certificate } = parsed as Extract<typeof parsed, { certificate: unknown }>;
+    expect(certificate.notAfter).toBeGreaterThan(Date.now());
+    expect(createPrivateKey(certificate.key.reveal()).equals(createPrivateKey(shop.key))).toBe(true);
+  });
+
+  test('is canonical: texts around the blocks change nothing', () => {
+    const noisy = { chain: `Bag Attributes\n${shop.chain}\n\n`, key: `\n# key\n${shop.key}` };
+    expect(parse(noisy)).toEqual(parse(shop));
+  });
+
+  test('keeps the chain in order', () => {
+    const parsed = parse({ ...shop, chain: shop.chain + other.chain });
+    expect(parsed).toMatchObject({ certificate: { chain: shop.chain + other.chain } });
+  });
+
+  test('may hold keys in the older forms', () => {
+    const { privateKey, publicKey: _ } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    expect(parsePair('x', shop.chain, privateKey.export({ type: 'pkcs1', format: 'pem' }).toString())).toEqual({
+      reason: expect.stringContaining('does not belong'),
+    });
+    const sec1 = createPrivateKey(shop.key).export({ type: 'sec1', format: 'pem' }).toString();
+    expect(parse({ ...shop, key: sec1 })).toEqual(parse(shop));
+  });
+
+  test.each<[string, () => PemPair, string]>([
+    ['a key of another certificate', () => ({ chain: shop.chain, key: other.key }), 'does not belong'],
+    ['a chain in the wrong order', () => ({ ...shop, chain: other.chain + shop.chain }), 'does not belong'],
+    ['no PEM', () => ({ ...shop, chain: 'hello' }), 'no certificate'],
+    ['an empty chain', () => ({ ...shop, chain: '' }), 'no tls.crt'],
+    ['an empty key', () => ({ ...shop, key: '' }), 'no tls.key'],
+    ['no key block', () => ({ ...shop, key: shop.chain }), 'no private key'],
+    ['a torn certificate', () => ({ ...shop, chain: shop.chain + other.chain.slice(0, 200) }), 'broken certificate'],
+    [
+      'a broken tail',
+      () => ({ ...shop, chain: shop.chain + other.chain.replace(/\n.{20}/, '\nAAAA') }),
+      'number 2 of 2',
+    ],
+    ['a broken key', () => ({ ...shop, key: shop.key.replace(/\n.{20}/, '\nAAAA') }), 'broken private key'],
+    [
+      'an encrypted key',
+      () => ({
+        ...shop,
+        key: createPrivateKey(shop.key)
+          .export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' })
+          .toString(),
+      }),
+      'encrypted',
+    ],
+  ])('is refused with %s', (_, pair, reason) => {
+    expect(parse(pair())).toEqual({ reason: expect.stringContaining(reason) });
+  });
+
+  test('is refused when a key is missing', () => {
+    expect(parseTlsSecret('a/b', secret('a/b', { 'ca.crt': shop.chain }))).toEqual({ reason: 'has no tls.crt' });
+  });
+
+  test.each([
+    ['RSA 2048', rsa(2048)],
+    ['P-384', ecdsa('P-384')],
+    ['P-521', ecdsa('P-521')],
+  ])('may hold %s', async (_, algorithm) => {
+    expect(namesOf(await pairOf(algorithm))).toEqual(['shop.example.com']);
+  });
+
+  test.each([
+    ['RSA 1024', rsa(1024), '1024 bits'],
+    ['Ed25519', { name: 'Ed25519' }, 'type ed25519'],
+  ])('must not hold %s', async (_, algorithm, reason) => {
+    expect(namesOf(await pairOf(algorithm))).toContain(reason);
+  });
+
+  test('the common name counts only without a subject alternative name', async () => {
+    expect(namesOf(await pairOf(ecdsa('P-256'), 'O=Shop, CN=Shop.example.com'))).toEqual(['shop.example.com']);
+    expect(namesOf(await pairOf(ecdsa('P-256'), 'CN=shop.example.com', true))).toEqual([]);
+    expect(namesOf(await pairOf(ecdsa('P-256'), 'CN=Fake Certificate'))).toEqual([]);
+  });
+
+  test('a forged name that looks like two is no name', async () => {
+    expect(namesOf(await makePair(['a.example.com, DNS:bank.example.com']))).toEqual([]);
+  });
+
+  test('never shows its key', () => {
+    const parsed = parse(shop);
+    expect(JSON.stringify(parsed) + inspect(parsed, { depth: 9 })).not.toContain(shop.key.split('\n')[1]);
+    const broken = parse({ ...shop, key: shop.key.replace('BEGIN', 'BEGIM') });
+    expect(JSON.stringify(broken)).not.toContain(shop.key.split('\n')[1]);
+  });
+});
+
+test('a wildcard covers exactly one label', () => {
+  const names = ['*.example.com', 'example.org'];
+  const hosts = ['a.example.com', 'example.org', 'example.com', 'a.b.example.com', 'a.example.org'];
+  expect(hosts.filter((host) => covers(names, host))).toEqual(['a.example.com', 'example.org']);
+});

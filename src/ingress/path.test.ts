@@ -1,0 +1,61 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { compareMatches, parsePath } from './path.ts';
+
+describe('paths of rules', () => {
+  test.each([
+    [undefined, undefined, 'prefix', '/'],
+    ['', 'Prefix', 'prefix', '/'],
+    ['/', 'Prefix', 'prefix', '/'],
+    ['/foo', 'Prefix', 'prefix', '/foo'],
+    ['/foo/', 'Prefix', 'prefix', '/foo'],
+    ['/foo', 'ImplementationSpecific', 'prefix', '/foo'],
+    ['/foo', undefined, 'prefix', '/foo'],
+    ['/foo', 'Exact', 'exact', '/foo'],
+    ['/foo/', 'Exact', 'exact', '/foo/'],
+    ['/Foo%20bar/~x;y=(1)', 'Exact', 'exact', '/Foo%20bar/~x;y=(1)'],
+    ['/.well-known/acme-challenge/', 'Prefix', 'prefix', '/.well-known/acme-challenge'],
+    ['/...', 'Prefix', 'prefix', '/...'],
+  ])('%j of type %j', (path, type, kind, served) => {
+    expect(parsePath(path, type)).toEqual({ match: { kind, path: served } });
+  });
+
+  test.each([
+    ['foo', 'Prefix'],
+    ['/foo bar', 'Prefix'],
+    ['/foo\n', 'Exact'],
+    ['/foo\u0000', 'Exact'],
+    ['/bücher', 'Prefix'],
+    ['/foo?x=1', 'Prefix'],
+    ['/foo#x', 'Exact'],
+    ['/foo\\bar', 'Prefix'],
+    ['/foo//bar', 'Prefix'],
+    ['//', 'Prefix'],
+    ['/foo/../bar', 'Exact'],
+    ['/foo/.', 'Prefix'],
+    ['/foo%2Fbar', 'Exact'],
+    ['/foo', 'Regex'],
+  ])('%j of type %j is refused', (path, type) => {
+    expect(parsePath(path, type)).toHaveProperty('reason');
+  });
+
+  test('a prefix never ends in a slash but for the root', () => {
+    fc.assert(
+      fc.property(fc.webPath(), (path) => {
+        const parsed = parsePath(path, 'Prefix');
+        if ('match' in parsed) expect(parsed.match.path).toMatch(/^\/$|[^/]$/);
+      }),
+    );
+  });
+
+  test('exact paths come first, then the longest prefix', () => {
+    const sorted = [
+      { kind: 'exact', path: '/' },
+      { kind: 'exact', path: '/a/b' },
+      { kind: 'prefix', path: '/a/b' },
+      { kind: 'prefix', path: '/x' },
+      { kind: 'prefix', path: '/' },
+    ] as const;
+    expect(sorted.toReversed().toSorted(compareMatches)).toEqual(sorted);
+  });
+});

@@ -1,0 +1,203 @@
+/** What the tests of this folder are written with: builders of cluster objects, and a small world that builds from them. */
+import { ClusterState, type ObjectChange } from '../cluster/cluster-state.ts';
+import type {
+  ConfigMap,
+  EndpointSlice,
+  Ingress,
+  IngressBackend,
+  IngressClass,
+  IngressRule,
+  KubernetesObject,
+  ObjectMeta,
+  Secret,
+  Service,
+  ServicePort,
+} from '../cluster/objects.ts';
+import { Engine, type Pass } from '../derive.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import { objectRef } from '../model/object-ref.ts';
+import { PrivateKey, type ProxyModel } from '../model/proxy-model.ts';
+import { type Build, type BuildOptions, createBuild } from './build.ts';
+
+/** PEM texts. */
+export interface PemPair {
+  readonly chain: string;
+  readonly key: string;
+}
+
+function meta(key: string): ObjectMeta {
+  const { namespace, name } = objectRef('', key);
+  return { namespace, name, creationTimestamp: 0 };
+}
+
+/** `web:80` or `web:http`. */
+export function backend(text: string): IngressBackend {
+  const [name = '', port = ''] = text.split(':');
+  return { service: { name, port: /^\d+$/.test(port) ? { number: Number(port) } : { name: port } } };
+}
+
+/** A rule whose paths are `Prefix /foo`, `Exact /foo` or `/foo` (no type), each with its backend. */
+export function rule(host: string | undefined, paths: Readonly<Record<string, string>>): IngressRule {
+  return {
+    ...(host === undefined ? {} : { host }),
+    paths: Object.entries(paths).map(([text, target]) => {
+      const [type, path] = text.includes(' ') ? text.split(' ') : [undefined, text];
+      return { path: path ?? '', backend: backend(target), ...(type === undefined ? {} : { pathType: type }) };
+    }),
+  };
+}
+
+/** Of class `nginx` unless said otherwise. */
+export function ingress(key: string, fields: Partial<Ingress> = {}): Ingress {
+  return { kind: 'Ingress', ...meta(key), annotations: {}, ingressClassName: 'nginx', rules: [], tls: [], ...fields };
+}
+
+export function ingressClass(name: string, controller = 'k8s.io/ingress-nginx'): IngressClass {
+  return { kind: 'IngressClass', ...meta(name), controller };
+}
+
+export function service(
+  key: string,
+  ports: readonly Partial<ServicePort>[] = [{ port: 80 }],
+  fields: Partial<Service> = {},
+): Service {
+  return {
+    kind: 'Service',
+    ...meta(key),
+    annotations: {},
+    type: 'ClusterIP',
+    ports: ports.map((port) => ({ port: 80, protocol: 'TCP', ...port })),
+    ...fields,
+  };
+}
+
+export function externalName(key: string, hostname: string, ports: readonly Partial<ServicePort>[] = []): Service {
+  return service(key, ports, { type: 'ExternalName', externalName: hostname });
+}
+
+/** Ready addresses behind TCP ports: `''` is the name of the unnamed port. */
+export function endpointSlice(
+  key: string,
+  serviceName: string,
+  addresses: readonly string[],
+  ports: Readonly<Record<string, number>> = { '': 8080 },
+): EndpointSlice {
+  return {
+    kind: 'EndpointSlice',
+    ...meta(key),
+    service: serviceName,
+    addressType: 'IPv4',
+    ports: Object.entries(ports).map(([name, port]) => ({ name, port, protocol: 'TCP' })),
+    endpoints: addresses.map((address) => ({ addresses: [address], ready: true })),
+  };
+}
+
+export function secret(key: string, data: Readonly<Record<string, string>>): Secret {
+  const bytes = Object.entries(data).map(([name, text]) => [name, Buffer.from(text)] as const);
+  return { kind: 'Secret', ...meta(key), type: 'kubernetes.io/tls', data: Object.fromEntries(bytes) };
+}
+
+export function tlsSecret(key: string, pair: PemPair): Secret {
+  return secret(key, { 'tls.crt': pair.chain, 'tls.key': pair.key });
+}
+
+export function configMap(key: string, data: Readonly<Record<string, string>>): ConfigMap {
+  return { kind: 'ConfigMap', ...meta(key), data };
+}
+
+export function upsert(object: KubernetesObject): ObjectChange {
+  return { upsert: object };
+}
+
+export function remove({ kind, namespace, name }: KubernetesObject): ObjectChange {
+  return { remove: { kind, namespace, name } };
+}
+
+/** An object to be set, or a change. */
+export type Change = KubernetesObject | ObjectChange;
+
+/** An engine with its state and build, and the part of the controller that writes memory. */
+export class World {
+  readonly engine = new Engine();
+  readonly state = new ClusterState(this.engine);
+  readonly build: Build;
+
+  constructor(generated: PemPair, options: Partial<BuildOptions> = {}) {
+    this.build = createBuild(this.engine, this.state, {
+      ingressClass: 'nginx',
+      controllerClass: 'k8s.io/ingress-nginx',
+      ingressClassByName: false,
+      watchIngressWithoutClass: false,
+      classNameWithoutObjects: true,
+      annotationsPrefix: 'nginx.ingress.kubernetes.io',
+      httpPort: 80,
+      httpsPort: 443,
+      generatedCertificate: { chain: generated.chain, key: new PrivateKey(generated.key) },
+      ...options,
+    });
+  }
+
+  get model(): ProxyModel {
+    return this.build.model;
+  }
+
+  /** Applies changes and settles them in one pass. */
+  apply(...changes: readonly Change[]): Pass {
+    this.state.apply(changes.map((change) => ('kind' in change ? upsert(change) : change)));
+    const pass = this.engine.pass();
+    if (pass.failures.length > 0) throw pass.failures[0]?.error;
+    for (const { key, value } of this.build.memory(pass)) this.state.memory.set(key, value);
+    return pass;
+  }
+
+  /** How often units ran during a change, by table; tables whose units stood still are left out. */
+  runsOf(change: () => void): Record<string, number> {
+    const before = this.engine.counters();
+    change();
+    const runs = Object.entries(this.engine.counters()).map(
+      ([name, counters]) => [name, counters.runs - (before[name]?.runs ?? 0)] as const,
+    );
+    return Object.fromEntries(runs.filter(([, count]) => count > 0));
+  }
+
+  diagnostics(): Diagnostic[] {
+    return this.build.diagnosticTables.flatMap((table) =>
+      [...table.keys()].flatMap((key) => table.get(key)?.diagnostics ?? []),
+    );
+  }
+
+  /** `Code Kind namespace/name field`, sorted. */
+  complaints(): string[] {
+    return this.diagnostics()
+      .map(({ code, ref, field }) => `${code} ${ref?.kind} ${ref?.namespace}/${ref?.name} ${field ?? ''}`.trim())
+      .toSorted();
+  }
+
+  /** A host's routes in match order, in short: `exact /foo → shop/web/80`, `prefix / → 404`, with `(https)` if redirected. */
+  routes(host: string): string[] {
+    return (this.model.virtualHosts.get(host)?.routes ?? []).map(({ match, action, policy }) => {
+      const target = action.kind === 'forward' ? action.cluster.name : String(action.status);
+      return `${match.kind} ${match.path} → ${target}${policy.httpsRedirect ? ' (https)' : ''}`;
+    });
+  }
+
+  addresses(name: string): string[] | undefined {
+    return this.model.endpoints.get(name)?.addresses.map(({ ip, port }) => `${ip} ${port}`);
+  }
+
+  serverNames(): Record<string, string> {
+    const names = this.model.listeners.get('https')?.serverNames ?? [];
+    return Object.fromEntries(names.map(({ name, certificate }) => [name, certificate]));
+  }
+
+  /** The whole model as plain data, in a fixed order. */
+  dump(): unknown {
+    const { listeners, virtualHosts, clusters, endpoints, certificates } = this.model;
+    const tables = { listeners, virtualHosts, clusters, endpoints, certificates };
+    const plain = Object.entries(tables).map(([name, table]) => {
+      const entries = [...table.keys()].toSorted().map((key) => [key, table.get(key)]);
+      return [name, Object.fromEntries(entries)];
+    });
+    return { ...Object.fromEntries(plain), complaints: this.complaints() };
+  }
+}

@@ -1,0 +1,206 @@
+import { describe, expect, test } from 'vitest';
+import { makePair } from '../../test/support/pki.ts';
+import type { IngressTls } from '../cluster/objects.ts';
+import { DEFAULT_CERTIFICATE } from '../model/proxy-model.ts';
+import { type Change, ingress, remove, rule, secret, service, tlsSecret, World } from './testing.ts';
+
+const generated = await makePair(['ingress.local']);
+const shop = await makePair(['shop.example.com']);
+const renewed = await makePair(['shop.example.com']);
+const wildcard = await makePair(['*.example.com']);
+const first = await makePair(['a.example.org', 'b.example.org']);
+const second = await makePair(['a.example.org', 'b.example.org']);
+const host = 'shop.example.com';
+
+const secured = (tls: readonly IngressTls[], key = 'shop/web', creationTimestamp = 0, name = host) =>
+  ingress(key, { rules: [rule(name, { '/': 'web:80' })], tls, creationTimestamp });
+const entry = (secretName: string | undefined, ...hosts: string[]): IngressTls => ({
+  hosts,
+  ...(secretName === undefined ? {} : { secretName }),
+});
+
+function world(...changes: Change[]): World {
+  const made = new World(generated);
+  made.state.localEndpoints.set('shop/web/80', { always: [{ ip: '127.0.0.1', port: 3000 }] });
+  made.apply(service('shop/web'), ...changes);
+  return made;
+}
+
+const pairs = [tlsSecret('shop/tls', shop), tlsSecret('shop/wild', wildcard), tlsSecret('other/tls', shop)];
+
+describe('the certificate of a host', () => {
+  test.each<[string, readonly IngressTls[], string | undefined, string?]>([
+    ['is that of the entry that names it', [entry('wild', 'x.example.com'), entry('tls', host)], 'shop/tls'],
+    ['whatever the case', [entry('tls', 'SHOP.example.com')], 'shop/tls'],
+    ['may be a wildcard', [entry('wild', host)], 'shop/wild'],
+    [
+      'is the first Secret that covers it when no entry names it',
+      [entry('gone'), entry('tls'), entry('wild')],
+      'shop/tls',
+    ],
+    ['is the default without a Secret', [entry(undefined, host)], undefined],
+    ['is the default if nothing covers it', [entry(undefined)], undefined],
+    ['is the default if the Secret is missing', [entry('gone', host)], undefined, 'SecretNotFound'],
+  ])('%s', (_, tls, certificate, code) => {
+    const made = world(...pairs, secured(tls));
+    expect(made.build.hostTls.get(host)).toMatchObject({ tls: true });
+    expect(made.build.hostTls.get(host)?.certificate).toBe(certificate);
+    expect(made.routes(host)).toEqual(['prefix / → shop/web/80 (https)']);
+    expect(made.complaints()).toEqual(code === undefined ? [] : [`${code} Ingress shop/web spec.tls[0].secretName`]);
+  });
+
+  test('is the default if it does not cover the host', () => {
+    const made = world(...pairs, secured([entry('wild', 'a.b.example.com')], 'shop/web', 0, 'a.b.example.com'));
+    expect(made.build.hostTls.get('a.b.example.com')?.certificate).toBeUndefined();
+    expect(made.complaints()).toEqual(['CertificateHostMismatch Ingress shop/web spec.tls[0].secretName']);
+  });
+
+  test('is decided by the first Ingress that has spec.tls', () => {
+    const first = secured([], 'shop/a', 1);
+    const second = secured([entry('wild', host)], 'shop/b', 2);
+    const third = secured([entry('tls', host)], 'shop/c', 3);
+    const made = world(...pairs, third, second, first);
+    expect(made.build.hostTls.get(host)?.certificate).toBe('shop/wild');
+    made.apply(remove(second));
+    expect(made.build.hostTls.get(host)?.certificate).toBe('shop/tls');
+    made.apply(remove(third));
+    expect(made.build.hostTls.get(host)).toEqual({ tls: false, diagnostics: [] });
+    expect(made.routes(host)).toEqual(['prefix / → shop/web/80']);
+  });
+
+  test('never concerns the default server', () => {
+    const made = world(...pairs, ingress('shop/web', { rules: [rule('', { '/': 'web:80' })], tls: [entry('tls')] }));
+    expect(made.routes('*').at(-1)).toBe('prefix / → shop/web/80');
+    expect(made.serverNames()).toEqual({});
+  });
+});
+
+describe('a TLS Secret that breaks', () => {
+  const broken = secret('shop/tls', { 'tls.crt': shop.chain, 'tls.key': wildcard.key });
+  const chainOf = (made: World) => made.model.certificates.get('shop/tls')?.chain;
+
+  test('keeps its last good pair', () => {
+    const made = world(secured([entry('tls', host)]), tlsSecret('shop/tls', shop));
+    made.apply(broken);
+    expect(chainOf(made)).toBe(shop.chain);
+    expect(made.complaints()).toEqual(['SecretInvalid Secret shop/tls data']);
+    expect(made.diagnostics()[0]?.message).toContain('last good pair');
+    made.apply(secret('shop/tls', {}));
+    expect(chainOf(made)).toBe(shop.chain);
+    made.apply(tlsSecret('shop/tls', renewed));
+    expect(chainOf(made)).toBe(renewed.chain);
+    expect(made.complaints()).toEqual([]);
+  });
+
+  test('gives the default certificate if there never was a good one', () => {
+    const made = world(secured([entry('tls', host)]), broken);
+    expect(made.build.hostTls.get(host)?.certificate).toBeUndefined();
+    expect(made.complaints()).toEqual(['SecretInvalid Secret shop/tls data']);
+    expect(made.routes(host)).toEqual(['prefix / → shop/web/80 (https)']);
+  });
+
+  test('is forgotten when it is deleted, so that a key can be withdrawn', () => {
+    const made = world(secured([entry('tls', host)]), tlsSecret('shop/tls', shop));
+    made.apply(remove(broken));
+    expect(chainOf(made)).toBeUndefined();
+    expect(made.complaints()).toEqual(['SecretNotFound Ingress shop/web spec.tls[0].secretName']);
+    made.apply(broken);
+    expect(chainOf(made)).toBeUndefined();
+    expect(made.state.memory.size).toBe(0);
+  });
+
+  test('is forgotten when nobody refers to it any more', () => {
+    const made = world(secured([entry('tls', host)]), tlsSecret('shop/tls', shop));
+    made.apply();
+    expect(made.state.memory.size).toBe(1);
+    made.apply(secured([]));
+    made.apply(broken);
+    expect(made.state.memory.size).toBe(0);
+  });
+});
+
+describe('server names', () => {
+  test('are those of the certificates in use, not of the hosts', () => {
+    const made = world(...pairs, secured([entry('wild', host)]));
+    expect(made.serverNames()).toEqual({ '*.example.com': 'shop/wild' });
+    expect([...made.model.certificates.keys()].toSorted()).toEqual([DEFAULT_CERTIFICATE, 'shop/wild']);
+  });
+
+  test('an exact name goes before a wildcard, as its host asks', () => {
+    const made = world(
+      ...pairs,
+      secured([entry('tls', host)]),
+      secured([entry('wild', 'x.example.com')], 'shop/x', 0, 'x.example.com'),
+    );
+    expect(made.serverNames()).toEqual({ [host]: 'shop/tls', '*.example.com': 'shop/wild' });
+  });
+
+  test('a host that wants another certificate than its names lead to is an exception', () => {
+    const made = world(
+      ...pairs,
+      secured([entry('wild', host)]),
+      ingress('other/web', { rules: [rule('y.example.com', { '/': 'web:80' })], tls: [entry('tls')] }),
+      secured([entry('tls', 'shop.example.com')], 'shop/late', 5),
+      secured([entry('gone', 'z.example.com')], 'shop/z', 0, 'z.example.com'),
+    );
+    expect(made.serverNames()).toEqual({
+      '*.example.com': 'shop/wild',
+      'y.example.com': DEFAULT_CERTIFICATE,
+      'z.example.com': DEFAULT_CERTIFICATE,
+    });
+  });
+
+  test('of two certificates with the same name the first leads, and the other host is an exception', () => {
+    const made = world(
+      tlsSecret('a/tls', first),
+      tlsSecret('b/tls', second),
+      ingress('a/web', { rules: [rule('a.example.org', { '/': 'web:80' })], tls: [entry('tls', 'a.example.org')] }),
+      ingress('b/web', { rules: [rule('b.example.org', { '/': 'web:80' })], tls: [entry('tls', 'b.example.org')] }),
+    );
+    expect(made.serverNames()).toEqual({ 'a.example.org': 'a/tls', 'b.example.org': 'b/tls' });
+    made.apply(remove(tlsSecret('a/tls', first)));
+    expect(made.serverNames()).toEqual({ 'a.example.org': DEFAULT_CERTIFICATE, 'b.example.org': 'b/tls' });
+  });
+
+  test('a host without spec.tls makes no exception', () => {
+    const made = world(...pairs, secured([entry('wild', host)]), secured([], 'shop/plain', 0, 'plain.example.com'));
+    expect(made.serverNames()).toEqual({ '*.example.com': 'shop/wild' });
+  });
+});
+
+describe('the default certificate', () => {
+  const withFlag = () => new World(generated, { defaultSslCertificate: 'ingress/default' });
+  const chainOf = (made: World) => made.model.certificates.get(DEFAULT_CERTIFICATE)?.chain;
+
+  test('is the generated one', () => {
+    expect(chainOf(world())).toBe(generated.chain);
+    expect(world().serverNames()).toEqual({});
+  });
+
+  test('is that of the flag while it is usable', () => {
+    const made = withFlag();
+    made.apply();
+    expect(chainOf(made)).toBe(generated.chain);
+    expect(made.complaints()).toEqual(['SecretNotFound Secret ingress/default']);
+    made.apply(tlsSecret('ingress/default', shop));
+    expect(chainOf(made)).toBe(shop.chain);
+    expect(made.complaints()).toEqual([]);
+    expect(made.serverNames()).toEqual({});
+    made.apply(secret('ingress/default', {}));
+    expect(chainOf(made)).toBe(shop.chain);
+    expect(made.complaints()).toEqual(['SecretInvalid Secret ingress/default data']);
+    made.apply(remove(secret('ingress/default', {})));
+    expect(chainOf(made)).toBe(generated.chain);
+  });
+
+  test('that is broken from the start is reported at its Secret', () => {
+    const made = withFlag();
+    made.apply(secret('ingress/default', { 'tls.crt': 'x', 'tls.key': 'y' }));
+    expect(chainOf(made)).toBe(generated.chain);
+    expect(made.complaints()).toEqual(['SecretInvalid Secret ingress/default data']);
+  });
+
+  test('must be usable when it is generated', () => {
+    expect(() => new World({ chain: generated.chain, key: shop.key })).toThrow('does not belong');
+  });
+});
