@@ -2,14 +2,15 @@
 import type { Engine, Key, Reader, Table } from '../derive.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { ObjectKey } from '../model/object-ref.ts';
-import type { Listener, ProxyModel, Route } from '../model/proxy-model.ts';
+import type { ProxyModel, Route } from '../model/proxy-model.ts';
 import { clusterMessage, type DnsOptions } from './cluster.ts';
+import { encode } from './codec.ts';
 import { createEncoder, type Encoder } from './encoder.ts';
 import { endpointsMessage } from './endpoints.ts';
 import { encodeFrame, sameFrame } from './frame.ts';
 import { httpConnectionManager } from './http-connection-manager.ts';
 import { httpView } from './http-view.ts';
-import { httpListener, httpsListener, type ListenerOptions } from './listener.ts';
+import { certificateChain, httpListener, httpsListener, type ListenerOptions } from './listener.ts';
 import { type EmittedTypeUrl, type EncodedResource, encodedResource, sameVersion, typeUrls } from './resource.ts';
 import { createRouteTable } from './route-table.ts';
 import { secretMessage } from './secret.ts';
@@ -104,20 +105,29 @@ function emitSecrets(engine: Engine, { certificates }: ProxyModel, encoder: Enco
 
 function emitListeners(engine: Engine, model: ProxyModel, options: ListenerOptions, encoder: Encoder) {
   const { listeners, certificates } = model;
-  // A rotated certificate stops here: listeners depend on which certificates there are, not on what is in them.
-  const present = engine.derive('certificate-presence', certificates, () => true);
   const http = httpConnectionManager(encoder, 'http');
   const https = httpConnectionManager(encoder, 'https');
-  const messageOf = (listener: Listener, read: Reader) => {
-    if (listener.name === 'http') return httpListener(listener, http, options);
-    const serverNames = listener.serverNames.filter(({ certificate }) => read(present, certificate));
-    return httpsListener(listener, serverNames, https, options);
-  };
+  // Framed like hosts. They read nothing of a certificate but that it is there, so a rotated one stops here.
+  const chains = engine.derive('filter-chain', certificates, (certificate) => {
+    encoder.count('FilterChain');
+    return encode(LISTENER, { filter_chains: [certificateChain(certificate, https)] });
+  });
   return deriveResource(engine, 'listener-resource', listeners, (name, read) => {
-    const message = messageOf(existing(read, listeners, name), read);
-    return encodedResource(name, encoder.encode('envoy.config.listener.v3.Listener', message, name));
+    const listener = existing(read, listeners, name);
+    if (listener.name === 'http') {
+      return encodedResource(name, encoder.encode(LISTENER, httpListener(listener, http, options), name));
+    }
+    const serverNames = listener.serverNames.filter(({ certificate }) => read(chains, certificate));
+    const used = [...new Set(serverNames.map(({ certificate }) => certificate))].sort();
+    const rest = encoder.encode(LISTENER, httpsListener(listener, serverNames, https, options), name);
+    return encodedResource(
+      name,
+      Buffer.concat([rest, ...used.map((certificate) => existing(read, chains, certificate))]),
+    );
   });
 }
+
+const LISTENER = 'envoy.config.listener.v3.Listener';
 
 type ComputeResource = (name: Key, read: Reader) => EncodedResource;
 

@@ -27,8 +27,8 @@ export function httpListener(
 }
 
 /**
- * The TLS listener: one filter chain per certificate, named like it, and a matcher that leads server names to them. Chains
- * differ in the name of their secret alone, so that another certificate or name disturbs no connection on the others.
+ * The TLS listener without the chains that its matcher leads to (see `certificateChain`): server names go to the chain of their
+ * certificate, all others to the default certificate.
  * @param serverNames those of the listener whose certificate exists
  * @param connectionManager the filter that serves the `https` route table
  */
@@ -38,16 +38,22 @@ export function httpsListener(
   connectionManager: NetworkFilter,
   options: ListenerOptions,
 ): ListenerMessage {
-  const certificates = [...new Set(serverNames.map(({ certificate }) => certificate))].sort();
   const matcher = serverNameMatcher(serverNames);
   return {
     ...binding(listener, options),
     listener_filters: [TLS_INSPECTOR],
-    filter_chains: certificates.map((certificate) => tlsChain(certificate, certificate, connectionManager)),
     ...(matcher === undefined ? {} : { filter_chain_matcher: matcher }),
-    // Envoy cannot be led here by its name: a server name that wants this certificate needs a chain of the other kind.
+    // The matcher cannot lead here by name: a server name that wants this certificate needs a chain of the other kind.
     default_filter_chain: tlsChain('default', DEFAULT_CERTIFICATE, connectionManager),
   };
+}
+
+/**
+ * The chain of one certificate, named like it. Chains differ in the name of their secret alone, so that another certificate or
+ * server name disturbs no connection on the others.
+ */
+export function certificateChain(certificate: CertificateName, connectionManager: NetworkFilter): FilterChain {
+  return tlsChain(certificate, certificate, connectionManager);
 }
 
 function binding({ name, port }: Listener, { ipv6 }: ListenerOptions) {
