@@ -130,6 +130,7 @@ let lastClientId = 0;
 export class Client {
   readonly stream: AdsStream;
   readonly responses: Received[] = [];
+  readonly arrivedAt = new WeakMap<Received, number>();
   readonly events: XdsEvent[] = [];
   readonly held = new Map<string, Map<string, string>>();
   status: StreamStatus | undefined;
@@ -226,6 +227,7 @@ export class Client {
     if (this.pendingWrite !== undefined) throw new Error('a second write before the first was taken');
     if (this.status !== undefined) throw new Error('a write after the end');
     this.responses.push(response);
+    this.arrivedAt.set(response, this.clock.now());
     this.unanswered.push(response);
     const held = this.held.get(response.typeUrl) ?? new Map<string, string>();
     this.held.set(response.typeUrl, held);
