@@ -86,6 +86,10 @@ const MAX_ALIAS_COUNT = 100;
 /** How many values a document with aliases may hold once they are expanded. */
 const MAX_EXPANDED_VALUES = 1_000_000;
 
+const MAX_DEPTH = 1000;
+const NESTED_ITEMS = /(?:[-?] ){1000}/;
+const [OPENING_BRACKET, CLOSING_BRACKET, OPENING_BRACE, CLOSING_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d];
+
 /** Problems are part of the tree; `parseValue` looks at them. */
 export function parseTree(text: string): ParsedTree {
   return parseDocument(text, {
@@ -102,6 +106,7 @@ export function parseTree(text: string): ParsedTree {
 export function parseValue(text: string): ParsedValue {
   const nul = text.indexOf('\0');
   if (nul >= 0) return { fault: { message: 'A zero byte: this is no text', offset: nul } };
+  if (nestsTooDeeply(text)) return { fault: { message: 'Nested too deeply', offset: 0 } };
   try {
     const tree = parseTree(text);
     const fault = syntaxFault(tree) ?? findFaultyNode(tree);
@@ -110,6 +115,18 @@ export function parseValue(text: string): ParsedValue {
     if (!(error instanceof RangeError)) throw error;
     return { fault: { message: 'Nested too deeply', offset: 0 } };
   }
+}
+
+/** What the parser would refuse too, only after minutes. Brackets in text count, but nobody leaves so many open. */
+function nestsTooDeeply(text: string): boolean {
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === OPENING_BRACKET || code === OPENING_BRACE) depth++;
+    else if (code === CLOSING_BRACKET || code === CLOSING_BRACE) depth--;
+    if (depth > MAX_DEPTH) return true;
+  }
+  return NESTED_ITEMS.test(text);
 }
 
 function expandAliases(tree: ParsedTree, text: string): ParsedValue {
@@ -126,7 +143,7 @@ function expandAliases(tree: ParsedTree, text: string): ParsedValue {
 }
 
 function syntaxFault(tree: ParsedTree): SyntaxFault | undefined {
-  const [problem] = [...tree.errors, ...tree.warnings].sort((a, b) => a.pos[0] - b.pos[0]);
+  const problem = tree.errors[0] ?? tree.warnings[0];
   if (problem === undefined) return undefined;
   if (problem.code === 'RESOURCE_EXHAUSTION') return { message: 'Nested too deeply', offset: problem.pos[0] };
   return { message: problem.message.replace(/: ".*$/s, ''), offset: problem.pos[0] };
