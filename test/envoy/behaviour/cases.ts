@@ -1,0 +1,113 @@
+/** Cases of behaviour as rows: a request, and what is to be seen of it on both sides. */
+import { expect, test } from 'vitest';
+import { type Backend, type Received, startBackend } from '../../support/backend.ts';
+import type { Gateway } from '../../support/gateway.ts';
+import { type Answer, send } from '../../support/http-client.ts';
+import { type Manifest, service } from '../../support/manifests.ts';
+
+/** Header names in lower case; `undefined` stands for a header that must not be there. */
+export type Headers = Readonly<Record<string, string | undefined>>;
+
+export interface Case {
+  /** `http://HOST/PATH` or `https://…`: goes to the gateway's port for it, host and path as they are written. */
+  readonly url: string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  readonly body?: string;
+  /** Server name of the handshake where it is not the host; empty for none. */
+  readonly serverName?: string;
+  /** What the case shows, where its values do not say it. */
+  readonly because?: string;
+  /** 200 if not given. */
+  readonly status?: number;
+  /** Name of the backend that answers; without it, that none was asked. */
+  readonly backend?: string;
+  /** Path and query that the backend receives. */
+  readonly path?: string;
+  /** Of the headers that the backend receives. */
+  readonly received?: Headers;
+  /** Of the headers that the client receives. */
+  readonly answered?: Headers;
+  /** What the body of the answer holds. */
+  readonly text?: string;
+}
+
+export interface Observed {
+  readonly answer: Answer;
+  /** Absent when no backend answered. */
+  readonly received?: Received;
+}
+
+/** Sends the request of a case and says what became of it. */
+export async function observe(
+  gateway: Pick<Gateway, 'httpPort' | 'httpsPort'>,
+  request: Omit<Case, 'status' | 'backend' | 'path' | 'received' | 'answered' | 'text'>,
+): Promise<Observed> {
+  const [, scheme, host = '', path = '/'] = /^(https?):\/\/([^/]*)(.*)$/.exec(request.url) ?? [];
+  const tls = scheme === 'https';
+  const { method, headers, body, serverName } = request;
+  const answer = await send({
+    port: tls ? gateway.httpsPort : gateway.httpPort,
+    tls,
+    host,
+    path: path === '' ? '/' : path,
+    ...(method !== undefined && { method }),
+    ...(headers !== undefined && { headers }),
+    ...(body !== undefined && { body }),
+    ...(serverName !== undefined && { serverName }),
+  });
+  return isEcho(answer) ? { answer, received: JSON.parse(answer.body) as Received } : { answer };
+}
+
+/** One test per case. The gateway is asked for when the test runs. */
+export function testCases(gateway: () => Gateway, cases: readonly Case[]): void {
+  test.each(cases.map((row) => ({ title: titleOf(row), row })))('$title', async ({ row }) => {
+    const { answer, received } = await observe(gateway(), row);
+    const seen = {
+      status: answer.status,
+      backend: received?.backend,
+      ...(row.path !== undefined && { path: received?.url }),
+      ...(row.received && { received: pick(received?.headers, row.received) }),
+      ...(row.answered && { answered: pick(answer.headers, row.answered) }),
+    };
+    const { status = 200, backend, path, received: sent, answered, text } = row;
+    expect(seen).toEqual({
+      status,
+      backend,
+      ...(path !== undefined && { path }),
+      ...(sent && { received: sent }),
+      ...(answered && { answered }),
+    });
+    if (text !== undefined) expect(answer.body).toContain(text);
+  });
+}
+
+export interface Services {
+  /** The Services with their EndpointSlices. */
+  readonly manifests: readonly Manifest[];
+  close(): Promise<void>;
+}
+
+/** For each name a Service with port 80 and one backend, all of that name. */
+export async function startServices(...names: readonly string[]): Promise<Services> {
+  const backends: readonly Backend[] = await Promise.all(names.map((name) => startBackend(name)));
+  return {
+    manifests: backends.flatMap((backend) => [service(backend.name), backend.slice(backend.name)]),
+    close: async () => {
+      await Promise.all(backends.map((backend) => backend.close()));
+    },
+  };
+}
+
+function isEcho({ status, headers, body }: Answer): boolean {
+  return status === 200 && headers['content-type'] === 'application/json' && body.startsWith('{"backend":');
+}
+
+function pick(headers: Readonly<Record<string, unknown>> | undefined, wanted: Headers): unknown {
+  return Object.fromEntries(Object.keys(wanted).map((name) => [name, headers?.[name]]));
+}
+
+function titleOf({ method = 'GET', url, status = 200, backend, because }: Case): string {
+  const outcome = backend === undefined ? String(status) : `${status} from ${backend}`;
+  return `${method} ${url}: ${outcome}${because === undefined ? '' : `, ${because}`}`;
+}
