@@ -61,7 +61,6 @@ class GrpcXdsServer implements XdsServer {
   private readonly open = new Set<AdsStream>();
   private lastStreamId = 0;
   private closing = false;
-  private onEmpty = () => {};
 
   constructor(options: XdsServerOptions) {
     this.options = options;
@@ -88,21 +87,12 @@ class GrpcXdsServer implements XdsServer {
   async close({ graceMs }: { readonly graceMs: number }): Promise<void> {
     this.closing = true;
     const stopped = this.servers.map((server) => new Promise<void>((resolve) => server.tryShutdown(() => resolve())));
-    await this.finishStreams(graceMs);
-    for (const server of this.servers) server.forceShutdown();
-    await Promise.all(stopped);
-  }
-
-  private finishStreams(graceMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      if (this.open.size === 0) return resolve();
-      const cancel = (this.options.clock ?? systemClock).after(graceMs, resolve);
-      this.onEmpty = () => {
-        cancel();
-        resolve();
-      };
-      for (const stream of this.open) stream.finish();
+    for (const stream of this.open) stream.finish();
+    const cancel = (this.options.clock ?? systemClock).after(graceMs, () => {
+      for (const server of this.servers) server.forceShutdown();
     });
+    await Promise.all(stopped);
+    cancel();
   }
 
   private serve(call: Call, secretsAllowed: boolean): void {
@@ -125,7 +115,6 @@ class GrpcXdsServer implements XdsServer {
       if (!this.open.delete(stream)) return;
       observe({ kind: 'closed', stream: id, status });
       if (status !== undefined) call.emit('error', { code: status.code, details: status.message });
-      if (this.open.size === 0) this.onEmpty();
     };
     this.open.add(stream);
     observe({ kind: 'opened', stream: id, peer });
