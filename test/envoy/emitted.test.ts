@@ -7,11 +7,13 @@ import { setStrict } from '../../src/envoy/codec.ts';
 import { createEmitter } from '../../src/envoy/emit.ts';
 import { createTestModel, forward, host, respond, type TestModel, TO_HTTPS } from '../../src/envoy/testing.ts';
 import { DEFAULT_CERTIFICATE, PrivateKey } from '../../src/model/proxy-model.ts';
+import { startDnsServer } from '../support/dns-server.ts';
 import { peerCertificate, send, sendHttp2, sendRaw } from '../support/http-client.ts';
 import { makePair } from '../support/pki.ts';
 import { freePorts, type StaticEnvoy, startStaticEnvoy } from '../support/static-envoy.ts';
 
 let envoy: StaticEnvoy;
+let dns: Awaited<ReturnType<typeof startDnsServer>>;
 let httpPort = 0;
 let httpsPort = 0;
 const backend = createBackend();
@@ -24,8 +26,14 @@ beforeAll(async () => {
   httpsPort = https;
   const engine = new Engine();
   const model = createTestModel(engine);
-  const emitter = createEmitter(engine, model, { ipv6: false });
-  addService(model, 'web', [await listen(backend)]);
+  const backendPort = await listen(backend);
+  dns = await startDnsServer({ 'api.example.org': '127.0.0.1' });
+  const dnsServers = [{ ip: '127.0.0.1', port: dns.port }];
+  const emitter = createEmitter(engine, model, { ipv6: false, dnsServers });
+  addService(model, 'web', [backendPort]);
+  addName(model, 'known', 'api.example.org', backendPort);
+  addName(model, 'unknown', 'unknown.example.org', backendPort);
+  addName(model, 'silent', 'silent.example.org', backendPort);
   addService(model, 'resetting', [await listen(resetting.server)]);
   addService(model, 'refused', [nobody]);
   addService(model, 'empty', []);
@@ -41,6 +49,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await envoy?.stop();
+  dns.stop();
   backend.closeAllConnections();
   backend.close();
   resetting.server.close();
@@ -60,6 +69,9 @@ function addHosts({ virtualHosts }: TestModel): void {
       forward('/api', 'web'),
       respond('/denied', 503),
       forward('/ws', 'web'),
+      forward('/known', 'known'),
+      forward('/unknown', 'unknown'),
+      forward('/silent', 'silent'),
       respond('/', 404),
     ),
   );
@@ -91,6 +103,11 @@ function addService({ clusters, endpoints }: TestModel, service: string, ports: 
   const name = `shop/${service}/80`;
   clusters.set(name, { kind: 'endpoints', name, endpoints: name });
   endpoints.set(name, { name, addresses: ports.map((port) => ({ ip: '127.0.0.1', port })), diagnostics: [] });
+}
+
+function addName({ clusters }: TestModel, service: string, hostname: string, port: number): void {
+  const name = `shop/${service}/80`;
+  clusters.set(name, { kind: 'dns', name, hostname, port });
 }
 
 /** Answers with what it was asked; upgraded connections get every byte back. */
@@ -362,6 +379,29 @@ async function echoedBytes(bytes: number): Promise<number> {
   });
   socket.write('GET /ws HTTP/1.1\r\nHost: plain.example.com\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
   return promise;
+}
+
+describe('external names', () => {
+  test('are resolved, and requests keep the Host that the client sent', async () => {
+    const answer = await eventually(
+      () => get('/known'),
+      ({ status }) => status === 200,
+    );
+    expect(JSON.parse(answer.body).host).toBe('plain.example.com');
+  });
+
+  test.each(['/unknown', '/silent'])('%s: 503 while there is no address', async (path) => {
+    expect((await get(path)).status).toBe(503);
+  });
+});
+
+/** Names are resolved after the start, which does not wait for them. */
+async function eventually<T>(attempt: () => Promise<T>, done: (outcome: T) => boolean): Promise<T> {
+  const deadline = Date.now() + 5_000;
+  for (;;) {
+    const outcome = await attempt();
+    if (done(outcome) || Date.now() > deadline) return outcome;
+  }
 }
 
 describe('certificates', () => {
