@@ -26,15 +26,19 @@ export interface Backend {
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** A pod: an HTTP server on loopback that answers with what it received, or as `handler` wants. */
-export async function startBackend(name: string, handler: Handler = echo(name)): Promise<Backend> {
+export async function startBackend(
+  name: string,
+  handler: Handler = echo(name),
+  address = '127.0.0.1',
+): Promise<Backend> {
   const server = createServer({ keepAliveTimeout: 120_000 }, handler);
-  server.listen(0, '127.0.0.1');
+  server.listen(0, address);
   await once(server, 'listening');
   const { port } = server.address() as { port: number };
   return {
     name,
     port,
-    slice: (service, options = {}) => endpointSlice(service, ['127.0.0.1'], { port, suffix: name, ...options }),
+    slice: (service, options = {}) => endpointSlice(service, [address], { port, suffix: name, ...options }),
     close: async () => {
       server.closeAllConnections();
       server.close();
