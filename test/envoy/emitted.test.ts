@@ -7,13 +7,13 @@ import { setStrict } from '../../src/envoy/codec.ts';
 import { createEmitter } from '../../src/envoy/emit.ts';
 import { createTestModel, forward, host, respond, type TestModel, TO_HTTPS } from '../../src/envoy/testing.ts';
 import { DEFAULT_CERTIFICATE, PrivateKey } from '../../src/model/proxy-model.ts';
-import { startDnsServer } from '../support/dns-server.ts';
+import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
 import { peerCertificate, send, sendHttp2, sendRaw } from '../support/http-client.ts';
 import { makePair } from '../support/pki.ts';
 import { freePorts, type StaticEnvoy, startStaticEnvoy } from '../support/static-envoy.ts';
 
 let envoy: StaticEnvoy;
-let dns: Awaited<ReturnType<typeof startDnsServer>>;
+let dns: DnsServer;
 let httpPort = 0;
 let httpsPort = 0;
 const backend = createBackend();
@@ -27,9 +27,10 @@ beforeAll(async () => {
   const engine = new Engine();
   const model = createTestModel(engine);
   const backendPort = await listen(backend);
-  dns = await startDnsServer({ 'api.example.org': '127.0.0.1' });
-  const dnsServers = [{ ip: '127.0.0.1', port: dns.port }];
-  const emitter = createEmitter(engine, model, { ipv6: false, dnsServers });
+  dns = await startDnsServer();
+  dns.set('api.example.org', { addresses: ['127.0.0.1'] });
+  dns.set('silent.example.org', 'silent');
+  const emitter = createEmitter(engine, model, { ipv6: false, dnsServers: [dns.address] });
   addService(model, 'web', [backendPort]);
   addName(model, 'known', 'api.example.org', backendPort);
   addName(model, 'unknown', 'unknown.example.org', backendPort);
@@ -49,7 +50,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await envoy?.stop();
-  dns.stop();
+  await dns?.close();
   backend.closeAllConnections();
   backend.close();
   resetting.server.close();
