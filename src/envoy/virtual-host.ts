@@ -54,7 +54,7 @@ const RETRIES: RetryPolicy = {
   retry_back_off: { base_interval: { nanos: 1_000_000 }, max_interval: { nanos: 10_000_000 } },
 };
 
-/** A body up to this size can be sent again; larger than the limit of request bodies it never has to be. */
+/** Bodies as large as the filters let through can be sent again; Envoy's default keeps no more than a connection's buffer. */
 const FORWARDING = {
   retry_policy: RETRIES,
   request_body_buffer_limit: { value: 1024 * 1024 },

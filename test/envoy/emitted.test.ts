@@ -37,6 +37,7 @@ beforeAll(async () => {
   addName(model, 'silent', 'silent.example.org', backendPort);
   addService(model, 'resetting', [await listen(resetting.server)]);
   addService(model, 'refused', [nobody]);
+  addService(model, 'half', [nobody, backendPort]);
   addService(model, 'empty', []);
   await addTls(model);
   model.listeners.set('http', { name: 'http', port: httpPort, serverNames: [] });
@@ -66,6 +67,7 @@ function addHosts({ virtualHosts }: TestModel): void {
       respond('=/html', 404, '<p>own</p>'),
       forward('/resetting', 'resetting'),
       forward('/refused', 'refused'),
+      forward('/half', 'half'),
       forward('/empty', 'empty'),
       forward('/api', 'web'),
       respond('/denied', 503),
@@ -298,6 +300,20 @@ describe('retries', () => {
     resetting.received.length = 0;
     const answer = await send({ port: httpPort, host: 'plain.example.com', path: '/resetting', method });
     expect([answer.status, resetting.received]).toEqual([502, Array.from({ length: times }, () => method)]);
+  });
+});
+
+describe('an endpoint that refuses connections', () => {
+  test('is not noticed, also by a POST with a body of nearly 1 MiB', async () => {
+    const post = {
+      port: httpPort,
+      host: 'plain.example.com',
+      path: '/half',
+      method: 'POST',
+      body: 'x'.repeat(1024 * 1023),
+    };
+    const answers = await Promise.all(Array.from({ length: 8 }, () => send(post)));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
   });
 });
 
