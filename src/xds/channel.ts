@@ -6,10 +6,11 @@ import { type Batch, DeltaSubscription, type SubscriptionChange } from './subscr
 /** A response that was written and not yet acknowledged or rejected. Holds names and versions, no bytes. */
 export interface InFlight {
   readonly nonce: string;
+  /** Counts over all responses of the stream. */
+  readonly order: number;
   readonly sentAt: number;
   readonly versions: ReadonlyMap<string, string>;
   readonly removed: readonly string[];
-  readonly additions: number;
   /** The commit up to which this response completes the type; `undefined` when more had to follow. */
   readonly completes: number | undefined;
 }
@@ -43,8 +44,9 @@ export class TypeChannel {
     this.subscription = new DeltaSubscription(store.view(typeUrl), allowsLegacyWildcard(typeUrl));
   }
 
-  get unacknowledged(): Iterable<InFlight> {
-    return this.inFlight.values();
+  /** The last response that was not replied to. */
+  get lastUnanswered(): InFlight | undefined {
+    return [...this.inFlight.values()].at(-1);
   }
 
   get awaitsReply(): boolean {
@@ -136,19 +138,23 @@ export class TypeChannel {
     return Number.POSITIVE_INFINITY;
   }
 
-  sent(nonce: string, batch: Batch, now: number): void {
+  /** Notes that a batch was written as the response number `order`. */
+  sent(order: number, batch: Batch, now: number): InFlight {
+    const nonce = String(order);
     for (const name of batch.removed) {
       const removal = this.held.get(name);
       if (removal !== undefined) removal.nonce = nonce;
     }
-    this.inFlight.set(nonce, {
+    const response: InFlight = {
       nonce,
+      order,
       sentAt: now,
       versions: new Map(batch.resources.map(({ name, version }) => [name, version])),
       removed: batch.removed,
-      additions: batch.additions,
       completes: this.subscription.pending ? undefined : this.store.seq,
-    });
+    };
+    this.inFlight.set(nonce, response);
+    return response;
   }
 
   /** @returns the response that was accepted; `undefined` for a nonce that is not (or no longer) under way. */

@@ -7,6 +7,7 @@ import { typeUrls } from './resource.ts';
 import { sendRank } from './send-order.ts';
 import type { Commit, SnapshotStore, StoredResource } from './store.ts';
 import type { Batch } from './subscription.ts';
+import { WarmingClusters } from './warming.ts';
 import { type DeltaRequest, encodeDeltaResponse } from './wire.ts';
 
 export interface AdsStreamOptions {
@@ -87,7 +88,8 @@ class DeltaStream implements AdsStream {
   private earlyEndpoints: Set<string> | undefined = new Set();
   private writing = false;
   private turnScheduled = false;
-  private lastNonce = 0;
+  private readonly warming = new WarmingClusters();
+  private lastOrder = 0;
   private cancelWake = () => {};
   private cancelStall = () => {};
 
@@ -176,7 +178,10 @@ class DeltaStream implements AdsStream {
     const event = { stream: this.id, typeUrl, nonce, latencyMs: clock.now() - response.sentAt };
     if (error === undefined) observe({ kind: 'ack', ...event });
     else observe({ kind: 'nack', ...event, ...error, resources: this.rejectedResources(typeUrl, response) });
-    if (typeUrl === typeUrls.cluster && channel.quiet) this.clustersSynced = true;
+    if (typeUrl === typeUrls.endpoints && error === undefined) this.warming.endpointsAccepted(response);
+    if (typeUrl !== typeUrls.cluster) return;
+    this.warming.replied(response);
+    if (channel.quiet) this.clustersSynced = true;
   }
 
   private rejectedResources(typeUrl: string, { versions }: InFlight): RejectedResource[] {
@@ -252,9 +257,11 @@ class DeltaStream implements AdsStream {
    * are the exception: Envoy holds back their ACK while any cluster warms, and one slow cluster must not hold up all others.
    */
   private formerGivesWayAt(channel: TypeChannel): number {
-    const former = [...channel.unacknowledged].at(-1);
+    const former = channel.lastUnanswered;
     if (former === undefined) return 0;
-    return channel.typeUrl === typeUrls.cluster ? former.sentAt + this.limits.gateMs : NEVER;
+    if (channel.typeUrl !== typeUrls.cluster) return NEVER;
+    const isWarm = former.versions.size > 0 && !this.warming.includes(former);
+    return isWarm ? 0 : former.sentAt + this.limits.gateMs;
   }
 
   /** Routes wait until the client has the clusters they may name, and in the first sync listeners wait with them. */
@@ -267,21 +274,25 @@ class DeltaStream implements AdsStream {
     if (!waits) return 0;
     if (clusters.hasAdditions) return NEVER;
     const patience = this.clustersSynced ? this.limits.gateMs : this.limits.firstSyncGateMs;
-    return Math.max(0, ...withAdditions(clusters).map(({ sentAt }) => sentAt + patience));
+    return this.warming.lastAddedAt + patience;
   }
 
   private send(channel: TypeChannel, batch: Batch, now: number): void {
     const { store, observe } = this.options;
     const { typeUrl } = channel;
-    const nonce = String(++this.lastNonce);
+    const superseding = channel.awaitsReply;
+    const response = channel.sent(++this.lastOrder, batch, now);
+    const { nonce } = response;
     const bytes = encodeDeltaResponse({ ...batch, systemVersion: store.systemVersion(typeUrl), typeUrl, nonce });
     const names = batch.resources.map(({ name }) => name);
-    const superseding = channel.awaitsReply;
-    channel.sent(nonce, batch, now);
-    if (typeUrl === typeUrls.cluster) this.sendEndpointsAgain(batch.resources);
+    if (typeUrl === typeUrls.cluster) {
+      this.warming.sent(batch, response);
+      this.sendEndpointsAgain(batch.resources);
+    }
     const event = { stream: this.id, typeUrl };
     observe({ kind: 'response', ...event, nonce, names, removed: batch.removed, bytes: bytes.length, superseding });
-    if (this.overtakesClusters(typeUrl)) observe({ kind: 'gateTimeout', ...event });
+    if (isRoutes(typeUrl) && this.warming.lastAddedAt > Number.NEGATIVE_INFINITY)
+      observe({ kind: 'gateTimeout', ...event });
     this.write(bytes);
   }
 
@@ -294,11 +305,6 @@ class DeltaStream implements AdsStream {
       this.cancelStall();
       this.scheduleTurn();
     });
-  }
-
-  private overtakesClusters(typeUrl: string): boolean {
-    const clusters = this.channel(typeUrls.cluster);
-    return isRoutes(typeUrl) && clusters !== undefined && withAdditions(clusters).length > 0;
   }
 
   /** An added or changed cluster waits for its endpoints, but Envoy does not ask again for a name it already watches. */
@@ -328,8 +334,4 @@ class DeltaStream implements AdsStream {
 
 function isRoutes(typeUrl: string): boolean {
   return typeUrl === typeUrls.routes || typeUrl === typeUrls.scopedRoutes;
-}
-
-function withAdditions(clusters: TypeChannel): readonly InFlight[] {
-  return [...clusters.unacknowledged].filter(({ additions }) => additions > 0);
 }

@@ -17,8 +17,8 @@ export interface SubscriptionChange {
 export interface Batch {
   readonly resources: readonly StoredResource[];
   readonly removed: readonly string[];
-  /** Resources that the client did not hold before. */
-  readonly additions: number;
+  /** Names among the resources that the client did not hold before. */
+  readonly added: readonly string[];
 }
 
 const WILDCARD = '*';
@@ -200,7 +200,7 @@ export class DeltaSubscription {
 class BatchBuilder implements Batch {
   readonly resources: StoredResource[] = [];
   readonly removed: string[] = [];
-  additions = 0;
+  readonly added: string[] = [];
   private bytesLeft: number;
 
   constructor(maxBytes: number) {
@@ -214,7 +214,7 @@ class BatchBuilder implements Batch {
   add(resource: StoredResource, isNew: boolean): boolean {
     if (!this.reserve(resource.body().length + resource.name.length + RESOURCE_OVERHEAD_BYTES)) return false;
     this.resources.push(resource);
-    this.additions += Number(isNew);
+    if (isNew) this.added.push(resource.name);
     return true;
   }
 

@@ -48,6 +48,8 @@ class CheckedClient {
   readonly wanted = new Map<string, Wanted>();
   private readonly sentAt = new Map<string, number[]>();
   private looked = 0;
+  /** Since the last clusters came. */
+  private endpointsAccepted = false;
 
   private readonly store: SnapshotStore;
   private readonly clock: TestClock;
@@ -97,6 +99,7 @@ class CheckedClient {
   ack(typeUrl: string): void {
     if (!this.client.waitingForReply.some((response) => response.typeUrl === typeUrl)) return;
     this.sentAt.get(typeUrl)?.shift();
+    if (typeUrl === EDS) this.endpointsAccepted = true;
     this.client.ack(typeUrl);
     this.look();
   }
@@ -137,7 +140,9 @@ class CheckedClient {
     const times = this.sentAt.get(typeUrl) ?? [];
     this.sentAt.set(typeUrl, times);
     const last = times.at(-1);
-    if (last !== undefined) expect(typeUrl === CDS && now - last >= 1000, 'two under way').toBe(true);
+    const mayOvertake = last !== undefined && typeUrl === CDS && (now - last >= 1000 || this.endpointsAccepted);
+    expect(last === undefined || mayOvertake, 'two under way').toBe(true);
+    if (typeUrl === CDS) this.endpointsAccepted = false;
     times.push(now);
   }
 

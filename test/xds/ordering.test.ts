@@ -138,6 +138,30 @@ describe('a cluster that does not warm', () => {
     expect(client.stream.programmedSeq).toBe(3);
   });
 
+  test('does not hold up others whose endpoints were accepted, although Envoy withholds their ACK too', () => {
+    const client = synced();
+    commit(put(CDS, 'slow'));
+    clock.advance(1000);
+    commit(put(CDS, 'b>y'), put(EDS, 'y'), put(RDS, 'r@2'));
+    client.subscribe(EDS, 'y');
+    expect(client.next()).toEqual(['CDS slow', 'CDS b', 'EDS y']);
+    client.ack(EDS);
+    clock.advance(0);
+    commit(put(CDS, 'c>z'), put(EDS, 'z'), put(RDS, 'r@3'));
+    client.subscribe(EDS, 'z').ack(RDS).ack(EDS);
+    expect(client.next()).toEqual(['RDS r', 'CDS c', 'EDS z', 'RDS r']);
+  });
+
+  test('endpoints that were under way before the cluster do not count', () => {
+    const client = synced();
+    commit(put(EDS, 'x@2'));
+    commit(put(CDS, 'b>x'), put(RDS, 'r@2'));
+    client.ack(EDS);
+    expect(client.next()).toEqual(['EDS x', 'CDS b', 'EDS x']);
+    client.ack(EDS);
+    expect(client.next()).toEqual(['RDS r']);
+  });
+
   test('never holds up endpoints and secrets', () => {
     const client = synced();
     commit(put(CDS, 'slow>y'), put(EDS, 'y', 'x@2'), put(SDS, 's@2'));
