@@ -1,54 +1,90 @@
-import { createSocket, type Socket } from 'node:dgram';
+/** A name server on loopback that answers from a table, for names that exist nowhere else. */
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
+import { isIPv4 } from 'node:net';
+import ipaddr from 'ipaddr.js';
 
-const TYPE_A = 1;
+export interface DnsRecord {
+  readonly addresses: readonly string[];
+  /** Seconds; 1 if not given. */
+  readonly ttl?: number;
+}
+
+export interface DnsServer {
+  readonly address: { readonly ip: string; readonly port: number };
+  /** Names that were asked for so far, lower-cased, one per question. */
+  readonly questions: readonly string[];
+  /** `silent`: questions are not answered. Without a record the name does not exist. */
+  set(name: string, record: DnsRecord | 'silent' | undefined): void;
+  close(): Promise<void>;
+}
+
 const HEADER_BYTES = 12;
+const TYPE_A = 1;
+const TYPE_AAAA = 28;
+const CLASS_IN = 1;
+/** Response, recursion desired and available. */
+const FLAGS = 0x8180;
+const NAME_ERROR = 3;
+/** A pointer to the name of the question. */
+const QUESTION_NAME = 0xc000 | HEADER_BYTES;
 
-/**
- * A DNS server on 127.0.0.1 that knows IPv4 addresses for some names. It never answers questions for names that begin with
- * `silent.`; every other name exists, without an address.
- */
-export async function startDnsServer(
-  addresses: Readonly<Record<string, string>>,
-): Promise<{ port: number; stop(): void }> {
+export async function startDnsServer(): Promise<DnsServer> {
+  const records = new Map<string, DnsRecord | 'silent'>();
+  const questions: string[] = [];
   const socket = createSocket('udp4');
   socket.on('message', (query, peer) => {
     const { name, type, end } = readQuestion(query);
-    if (name.startsWith('silent.')) return;
-    const address = type === TYPE_A ? addresses[name] : undefined;
-    socket.send(answer(query.subarray(0, end), address), peer.port, peer.address);
+    questions.push(name);
+    const record = records.get(name);
+    if (record !== 'silent') socket.send(reply(query.subarray(0, end), type, record), peer.port, peer.address);
   });
-  await once(socket.bind(0, '127.0.0.1'), 'listening');
-  return { port: portOf(socket), stop: () => void socket.close() };
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  return {
+    address: { ip: '127.0.0.1', port: socket.address().port },
+    questions,
+    set: (name, record) => {
+      if (record === undefined) records.delete(name);
+      else records.set(name, record);
+    },
+    close: async () => {
+      socket.close();
+      await once(socket, 'close');
+    },
+  };
 }
 
-function portOf(socket: Socket): number {
-  return socket.address().port;
-}
-
+/** The one question of a query. `end`: the byte after it. */
 function readQuestion(query: Buffer): { name: string; type: number; end: number } {
   const labels: string[] = [];
-  let at = HEADER_BYTES;
-  while (query[at]! > 0) {
-    labels.push(query.toString('latin1', at + 1, at + 1 + query[at]!));
-    at += 1 + query[at]!;
+  let offset = HEADER_BYTES;
+  for (let length = query.readUInt8(offset); length > 0; length = query.readUInt8(offset)) {
+    labels.push(query.toString('latin1', offset + 1, offset + 1 + length));
+    offset += 1 + length;
   }
-  return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 };
+  return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(offset + 1), end: offset + 5 };
 }
 
-/** https://www.rfc-editor.org/rfc/rfc1035#section-4.1 */
-function answer(question: Buffer, address: string | undefined): Buffer {
-  const message = Buffer.from(question);
-  message.writeUInt16BE(0x8180, 2); // a response, recursion done, no error
-  message.writeUInt16BE(address === undefined ? 0 : 1, 6);
-  message.fill(0, 8, HEADER_BYTES);
-  if (address === undefined) return message;
-  const record = Buffer.alloc(16);
-  record.writeUInt16BE(0xc00c, 0); // the name of the question
-  record.writeUInt16BE(TYPE_A, 2);
-  record.writeUInt16BE(1, 4); // class IN
-  record.writeUInt32BE(60, 6); // seconds to live
-  record.writeUInt16BE(4, 10);
-  record.set(address.split('.').map(Number), 12);
-  return Buffer.concat([message, record]);
+/** @param query header and question; whatever the query holds beyond it (EDNS) is left out */
+function reply(query: Buffer, type: number, record: DnsRecord | undefined): Buffer {
+  const addresses = (record?.addresses ?? []).filter((address) => type === (isIPv4(address) ? TYPE_A : TYPE_AAAA));
+  const head = Buffer.from(query);
+  head.writeUInt16BE(record === undefined ? FLAGS | NAME_ERROR : FLAGS, 2);
+  head.writeUInt16BE(1, 4);
+  head.writeUInt16BE(addresses.length, 6);
+  head.writeUInt16BE(0, 8);
+  head.writeUInt16BE(0, 10);
+  return Buffer.concat([head, ...addresses.map((address) => answer(type, record?.ttl ?? 1, address))]);
+}
+
+function answer(type: number, ttl: number, address: string): Buffer {
+  const bytes = Buffer.from(ipaddr.parse(address).toByteArray());
+  const fields = Buffer.alloc(12);
+  fields.writeUInt16BE(QUESTION_NAME, 0);
+  fields.writeUInt16BE(type, 2);
+  fields.writeUInt16BE(CLASS_IN, 4);
+  fields.writeUInt32BE(ttl, 6);
+  fields.writeUInt16BE(bytes.length, 10);
+  return Buffer.concat([fields, bytes]);
 }
