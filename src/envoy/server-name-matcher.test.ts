@@ -38,3 +38,10 @@ test('wildcards are tried when no exact name fits', () => {
   expect(Object.keys(matcher?.matcher_tree?.exact_match_map?.map ?? {})).toEqual(['a.example.com']);
   expect(regexes(matcher?.on_no_match?.matcher)).toEqual(['[^.]+\\.example\\.com']);
 });
+
+test.each(['*.a(b', '*', '*.', '*.*.example.com', '*a.example.com', '*.é.example.com'])(
+  '%s, which no client asks for, leads nowhere',
+  (name) => {
+    expect(serverNameMatcher([{ name, certificate: 'shop/odd' }])).toBeUndefined();
+  },
+);
