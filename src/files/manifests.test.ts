@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
+  existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   openSync,
@@ -228,6 +230,31 @@ describe('watching', () => {
     expect(folder.seen).toMatchObject({ removals: 0, diagnostics: [] });
   });
 
+  it('sees an object that moves to another file, without a duplicate in between', async () => {
+    put('a.yaml', `${service('web', 1)}---\n${service('api', 1)}`);
+    put('b.yaml', service('db', 1));
+    const folder = await watchFolders();
+    put('a.yaml', service('web', 1));
+    put('b.yaml', `${service('db', 1)}---\n${service('api', 2)}`);
+    await poll(folder.shows).toEqual(shown({ web: 1, api: 2, db: 1 }));
+    expect(folder.seen).toMatchObject({ batches: 2, removals: 0 });
+  });
+
+  it('sees a file that is replaced by a link', async () => {
+    put('a.yaml', service('web', 1));
+    put('b.yaml', service('api', 1));
+    const folder = await watchFolders();
+    symlinkSync('b.yaml', join(root, 'tmp'));
+    renameSync(join(root, 'tmp'), join(root, 'a.yaml'));
+    await poll(folder.shows).toEqual(shown({ api: 1 }));
+    await poll(() => folder.source.locate({ kind: 'Service', namespace: 'default', name: 'api' })?.file).toBe(
+      join(root, 'a.yaml'),
+    );
+    put('b.yaml', service('api', 2));
+    await poll(folder.shows).toEqual(shown({ api: 2 }));
+    expect(folder.seen.diagnostics).toEqual([]);
+  });
+
   it('keeps what a broken file had, says where it is broken, and recovers', async () => {
     put('a.yaml', service('web', 1));
     const folder = await watchFolders();
@@ -305,8 +332,9 @@ describe('watching', () => {
     };
     point('1');
     mkdirSync(join(root, 'links'));
+    symlinkSync('current/manifests', join(root, 'entry'));
     symlinkSync('../current/outside.yaml', join(root, 'links/out.yaml'));
-    const folder = await watchFolders([join(root, 'current/manifests'), join(root, 'links')]);
+    const folder = await watchFolders([join(root, 'entry'), join(root, 'links')]);
     expect(folder.shows()).toEqual(shown({ web: 1, outside: 1 }));
     point('2');
     await poll(folder.shows).toEqual(shown({ web: 2, outside: 2 }));
@@ -352,6 +380,9 @@ describe('after any sequence of edits', () => {
     const text = objects.map(([name, port]) => service(name, port)).join('---\n');
     mkdirSync(join(path, '..'), { recursive: true });
     mkdirSync(join(root, other, '..'), { recursive: true });
+    // The path may be a link whose target's folder is gone.
+    if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() && !existsSync(path)) unlinkSync(path);
+    if (lstatSync(join(root, other), { throwIfNoEntry: false })?.isSymbolicLink()) unlinkSync(join(root, other));
     if (kind === 'write') writeFileSync(path, text);
     else if (kind === 'replace') {
       writeFileSync(join(root, '.tmp'), text);

@@ -132,14 +132,14 @@ export function createFilesSource(options: FilesSourceOptions): FilesSource {
     const file = found ?? loaded.get(path);
     if (file === undefined) return undefined;
     loaded.set(path, file);
-    const content = found === undefined ? { missing: true as const } : await readManifest(path);
+    const content = found === undefined ? { missing: true as const } : await readManifest(path, found.isLink);
     if ('fault' in content) {
       losses.delete(path);
       store.fail(file, fileFault(path, content.fault));
       return undefined;
     }
     const text = 'text' in content ? content.text : undefined;
-    // A directory may have taken its place.
+    // A directory or a link may have taken its place.
     if (text === undefined && found !== undefined) touchLayout();
     const documents = text === undefined ? [] : await parseManifests(text, namespace, store.documents(path));
     return () => {

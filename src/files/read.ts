@@ -3,7 +3,9 @@ import { open } from 'node:fs/promises';
 import { faultReason } from './scan.ts';
 
 /** Larger files are refused: nothing that a cluster accepts is near it, and parsing takes seconds. */
-export const MAX_FILE_SIZE = 10 * 1024 * 1024;
+const MAX_FILE_SIZE = 10 * 1024 * 1024;
+
+const MISSING = ['ENOENT', 'ENOTDIR', 'ELOOP'];
 
 export type FileText =
   | { readonly text: string }
@@ -11,22 +13,24 @@ export type FileText =
   | { readonly missing: true }
   | { readonly fault: string };
 
-/** The text of a file in UTF-8, without a byte order mark. */
-export async function readManifest(path: string, maxSize = MAX_FILE_SIZE): Promise<FileText> {
+/** The text of a file in UTF-8, without a byte order mark. A link counts as missing unless `followLink`. */
+export async function readManifest(path: string, followLink: boolean): Promise<FileText> {
   try {
     // Without O_NONBLOCK a pipe that took the place of the file would be waited for.
-    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const flags = constants.O_RDONLY | constants.O_NONBLOCK | (followLink ? 0 : constants.O_NOFOLLOW);
+    const file = await open(path, flags);
     try {
       const stats = await file.stat();
       if (!stats.isFile()) return { missing: true };
-      if (stats.size > maxSize) return { fault: `${stats.size} bytes are more than the limit of ${maxSize} bytes` };
+      if (stats.size > MAX_FILE_SIZE)
+        return { fault: `${stats.size} bytes are more than the limit of ${MAX_FILE_SIZE} bytes` };
       return decode(await file.readFile());
     } finally {
       await file.close();
     }
   } catch (error) {
-    const missing = error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
-    return missing ? { missing: true } : { fault: `The file cannot be read: ${faultReason(error)}` };
+    if (error instanceof Error && 'code' in error && MISSING.includes(String(error.code))) return { missing: true };
+    return { fault: `The file cannot be read: ${faultReason(error)}` };
   }
 }
 
