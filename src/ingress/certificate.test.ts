@@ -30,6 +30,28 @@ async function pairOf(algorithm: Algorithm, name = 'CN=shop.example.com', ipOnly
   return { chain: certificate.toString('pem'), key: PemConverter.encode(pkcs8, 'PRIVATE KEY') };
 }
 
+/** No library at hand makes certificates on this curve. Valid for 100 years, used nowhere. */
+const secp256k1: PemPair = {
+  chain: `-----BEGIN CERTIFICATE-----
+MIIBiTCCATCgAwIBAgIUUedta3zfwG0MTLppl5BvzA7ldYUwCgYIKoZIzj0EAwIw
+GzEZMBcGA1UEAwwQc2hvcC5leGFtcGxlLmNvbTAgFw0yNjExMjkxODM5NDVaGA8y
+MTI2MTEwNTE4Mzk0NVowGzEZMBcGA1UEAwwQc2hvcC5leGFtcGxlLmNvbTBWMBAG
+ByqGSM49AgEGBSuBBAAKA0IABIcazEVFMXTdck6+uVOIbA5pa/LpnhRu0XyQrHvn
+SPcB4LmH80tNVtOMR3H4yGFpCOHn1FDQgeF/3E8R3NSgwayjUzBRMB0GA1UdDgQW
+BBSoXWgjVPVZLYDySd61iJhQGsYnIzAfBgNVHSMEGDAWgBSoXWgjVPVZLYDySd61
+iJhQGsYnIzAPBgNVHRMBAf8EBTADAQH/MAoGCCqGSM49BAMCA0cAMEQCIH6YyysF
+Nvl0BnsudoSrTR15HfbiebuNooyBb7l9SUpsAiAbyZ5pQcQoiJ4vTxrfDMS40VgY
+T7wGDvm6AE9e8H1yqA==
+-----END CERTIFICATE-----
+`,
+  key: `-----BEGIN PRIVATE KEY-----
+MIGEAgEAMBAGByqGSM49AgEGBSuBBAAKBG0wawIBAQQg+vsWOI6XsYq774r5OAue
+HYLH6wspZ6MmTvMkRuPHE0ShRANCAASHGsxFRTF03XJOvrlTiGwOaWvy6Z4UbtF8
+kKx750j3AeC5h/NLTVbTjEdx+MhhaQjh59RQ0IHhf9xPEdzUoMGs
+-----END PRIVATE KEY-----
+`,
+};
+
 const parse = (pair: PemPair) => parseTlsSecret('shop/tls', tlsSecret('shop/tls', pair));
 const namesOf = (pair: PemPair) => {
   const parsed = parse(pair);
@@ -102,15 +124,14 @@ describe('a TLS Secret', () => {
     ['RSA 2048', rsa(2048)],
     ['P-384', ecdsa('P-384')],
     ['P-521', ecdsa('P-521')],
+    ['Ed25519', { name: 'Ed25519' }],
   ])('may hold %s', async (_, algorithm) => {
     expect(namesOf(await pairOf(algorithm))).toEqual(['shop.example.com']);
   });
 
-  test.each([
-    ['RSA 1024', rsa(1024), '1024 bits'],
-    ['Ed25519', { name: 'Ed25519' }, 'type ed25519'],
-  ])('must not hold %s', async (_, algorithm, reason) => {
-    expect(namesOf(await pairOf(algorithm))).toContain(reason);
+  test('must not hold a weak key, or one on a curve that Envoy does not know', async () => {
+    expect(namesOf(await pairOf(rsa(1024)))).toContain('1024 bits');
+    expect(namesOf(secp256k1)).toContain('secp256k1');
   });
 
   test('the common name counts only without a subject alternative name', async () => {

@@ -6,7 +6,7 @@ import { isDnsName } from './host.ts';
 export type ParsedCertificate = { readonly certificate: Certificate } | { readonly reason: string };
 
 const MIN_RSA_BITS = 2048;
-/** The curves that Envoy accepts in a server certificate: P-256, P-384, P-521. */
+/** The curves that Envoy 1.40 accepts in a server certificate: P-256, P-384, P-521. It accepts Ed25519 too, but not RSA-PSS. */
 const CURVES: ReadonlySet<string | undefined> = new Set(['prime256v1', 'secp384r1', 'secp521r1']);
 const CERTIFICATE_BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 const KEY_BLOCK = /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----[\s\S]+?-----END (?:[A-Z]+ )?PRIVATE KEY-----/;
@@ -78,8 +78,10 @@ function weaknessOf(key: KeyObject): string | undefined {
         : `holds an RSA key of ${modulusLength} bits; ${MIN_RSA_BITS} are needed`;
     case 'ec':
       return CURVES.has(namedCurve) ? undefined : `holds a key on the curve ${namedCurve}; use P-256, P-384 or P-521`;
+    case 'ed25519':
+      return undefined;
     default:
-      return `holds a key of type ${key.asymmetricKeyType}; use RSA or ECDSA`;
+      return `holds a key of type ${key.asymmetricKeyType}; use RSA, ECDSA or Ed25519`;
   }
 }
 

@@ -8,8 +8,8 @@ const generated = await makePair(['ingress.local']);
 const shop = await makePair(['shop.example.com']);
 const renewed = await makePair(['shop.example.com']);
 const wildcard = await makePair(['*.example.com']);
-const first = await makePair(['a.example.org', 'b.example.org']);
-const second = await makePair(['a.example.org', 'b.example.org']);
+const first = await makePair(['a.example.org', 'b.example.org', 'unclaimed.example.org']);
+const second = await makePair(['a.example.org', 'b.example.org', 'unclaimed.example.org']);
 const host = 'shop.example.com';
 
 const secured = (tls: readonly IngressTls[], key = 'shop/web', creationTimestamp = 0, name = host) =>
@@ -151,15 +151,26 @@ describe('server names', () => {
   });
 
   test('of two certificates with the same name the first leads, and the other host is an exception', () => {
-    const made = world(
+    const late = [
       tlsSecret('a/tls', first),
-      tlsSecret('b/tls', second),
       ingress('a/web', { rules: [rule('a.example.org', { '/': 'web:80' })], tls: [entry('tls', 'a.example.org')] }),
+    ];
+    const made = world(
+      tlsSecret('b/tls', second),
       ingress('b/web', { rules: [rule('b.example.org', { '/': 'web:80' })], tls: [entry('tls', 'b.example.org')] }),
     );
-    expect(made.serverNames()).toEqual({ 'a.example.org': 'a/tls', 'b.example.org': 'b/tls' });
+    made.apply(...late);
+    expect(made.serverNames()).toEqual({
+      'a.example.org': 'a/tls',
+      'b.example.org': 'b/tls',
+      'unclaimed.example.org': 'a/tls',
+    });
     made.apply(remove(tlsSecret('a/tls', first)));
-    expect(made.serverNames()).toEqual({ 'a.example.org': DEFAULT_CERTIFICATE, 'b.example.org': 'b/tls' });
+    expect(made.serverNames()).toEqual({
+      'a.example.org': DEFAULT_CERTIFICATE,
+      'b.example.org': 'b/tls',
+      'unclaimed.example.org': 'b/tls',
+    });
   });
 
   test('a host without spec.tls makes no exception', () => {
