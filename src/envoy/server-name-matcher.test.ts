@@ -39,7 +39,7 @@ test('wildcards are tried when no exact name fits', () => {
   expect(regexes(matcher?.on_no_match?.matcher)).toEqual(['[^.]+\\.example\\.com']);
 });
 
-test.each(['*.a(b', '*', '*.', '*.*.example.com', '*a.example.com', '*.é.example.com'])(
+test.each(['*.a(b', 'a b', '\ud800', '*', '*.', '*.*.example.com', '*a.example.com', '*.é.example.com'])(
   '%s, which no client asks for, leads nowhere',
   (name) => {
     expect(serverNameMatcher([{ name, certificate: 'shop/odd' }])).toBeUndefined();

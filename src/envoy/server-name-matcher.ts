@@ -12,8 +12,9 @@ import type { ServerName } from '../model/proxy-model.ts';
  * `undefined` if there is nothing to match.
  */
 export function serverNameMatcher(serverNames: readonly ServerName[]): Matcher | undefined {
-  const exact = serverNames.filter(({ name }) => !name.startsWith('*'));
-  const wildcards = serverNames.filter(({ name }) => WILDCARD_NAME.test(name));
+  const names = serverNames.filter(({ name }) => HOST_NAME.test(name));
+  const exact = names.filter(({ name }) => !isWildcard(name));
+  const wildcards = names.filter(({ name }) => isWildcard(name));
   const list = wildcards.length === 0 ? undefined : wildcardMatcher(wildcards);
   if (exact.length === 0) return list;
   return {
@@ -32,8 +33,12 @@ const SERVER_NAME: TypedExtensionConfig = {
   },
 };
 
-/** Certificates may hold any text. What is no name of a host no client asks for, and it must not get into a regular expression. */
-const WILDCARD_NAME = /^\*(\.[a-z0-9_-]+)+$/;
+/** Certificates may hold any text. No client asks for what is no name of a host, and it must not get into an expression. */
+const HOST_NAME = /^(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/;
+
+function isWildcard(name: string): boolean {
+  return name.startsWith('*.');
+}
 
 /** Regular expressions, since Envoy's own wildcard matchers take any number of labels. */
 function wildcardMatcher(wildcards: readonly ServerName[]): Matcher {
