@@ -1,4 +1,5 @@
 import { type RuntimePaths, runtimePaths } from './runtime-folder.ts';
+import { outliveTerminal } from './signals.ts';
 
 /**
  * What the parent and the control plane say to each other, over the IPC channel that Node opens between them.
@@ -41,6 +42,7 @@ export interface ParentLink {
 export function connectToParent(handlers: ParentHandlers): ParentLink | undefined {
   const folder = process.env[RUNTIME_FOLDER_VARIABLE];
   if (process.send === undefined || folder === undefined) return undefined;
+  outliveTerminal();
   const exit = () => process.exit(1);
   process.on('message', (message) => {
     if (typeOf(message) === 'draining') handlers.onDraining();

@@ -7,7 +7,7 @@ import { type DrainOutcome, type DrainSettings, drainEnvoy } from '../envoy/drai
 import { findPortFaults, type ProxyPort } from './port-check.ts';
 import { type ControlPlaneProcess, createProcessTree, type EnvoyProcess, type LogEntry } from './process-tree.ts';
 import { createRuntimeFolder, type RuntimePaths, removeRuntimeFolder } from './runtime-folder.ts';
-import { type EndRequests, signalExitCode, watchEndRequests } from './signals.ts';
+import { type EndRequests, outliveTerminal, signalExitCode, watchEndRequests } from './signals.ts';
 
 export interface EnvoyOptions extends Partial<EnvoyProcess> {
   readonly path: string;
@@ -47,6 +47,7 @@ export async function runParent(options: ParentOptions): Promise<number> {
   for (const message of faults) options.onLog({ level: 'error', source: 'parent', message });
   if (faults.length > 0) return 1;
   const requests = watchEndRequests();
+  outliveTerminal();
   const paths = await createRuntimeFolder(options.runtimeDir ?? tmpdir());
   try {
     return await runTree(options, paths, requests);

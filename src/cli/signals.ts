@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 const ENDING: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /** One Ctrl-C may arrive twice: from the terminal, and from npm, which passes it on to its script. */
-const SAME_REQUEST_MS = 500;
+export const SAME_REQUEST_MS = 500;
 
 export interface EndRequests {
   /** Resolves with the first signal that asks this process to end. */
@@ -40,4 +40,9 @@ export function watchEndRequests(): EndRequests {
 /** The exit code of a process that a signal has ended, as shells give it. */
 export function signalExitCode(signal: NodeJS.Signals): number {
   return 128 + constants.signals[signal];
+}
+
+/** Where a terminal is closed (SIGHUP), what is written to it fails; that must not end a process before it has drained. */
+export function outliveTerminal(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 }

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { SAME_REQUEST_MS } from '../../src/cli/signals.ts';
 import { findEnvoy } from '../../src/envoy/binary.ts';
 import {
   type Backend,
@@ -173,6 +175,24 @@ describe('SIGTERM', () => {
   });
 });
 
+test('a terminal that is closed does not cut the drain short', async () => {
+  await startServing();
+  const controlPlane = await parent.controlPlane();
+  const slow = await open(parent.port, '/slow');
+  parent.process.stdout?.destroy();
+  parent.process.kill('SIGHUP');
+  await eventually('the end of the listener', () =>
+    fetchOnce(parent.port).then(
+      () => false,
+      () => true,
+    ),
+  );
+  expect(await parent.controlPlane()).toBe(controlPlane);
+  backend.finishSlow();
+  expect(await readBody(slow)).toBe('begin end');
+  expect(await parent.exit).toBe(0);
+});
+
 describe('Ctrl-C', () => {
   test('drains, although npm passes on what the terminal has already sent', async () => {
     await startServing();
@@ -192,9 +212,9 @@ describe('Ctrl-C', () => {
     parent.pressCtrlC();
     await parent.waitForLine('Waiting for 1 open connection');
     const cut = expect(readBody(slow)).rejects.toThrow('aborted');
-    const again = setInterval(parent.pressCtrlC, 100);
+    await delay(SAME_REQUEST_MS + 100);
+    parent.pressCtrlC();
     expect(await parent.exit).toBe(130);
-    clearInterval(again);
     await cut;
     await expectDead(...pids);
     expect(await parent.runtimeFolders()).toEqual([]);
