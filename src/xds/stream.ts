@@ -165,7 +165,10 @@ class DeltaStream implements AdsStream {
 
   private begin(channel: TypeChannel, { initialVersions }: DeltaRequest): void {
     if (channel.typeUrl === typeUrls.endpoints) {
-      for (const name of this.earlyEndpoints ?? []) channel.sendAgain(name);
+      // Envoy asks for clusters first, unless one of them warms: that one waits for endpoints of which Envoy has a version.
+      const isWarming = this.channel(typeUrls.cluster) === undefined;
+      const wanted = isWarming ? initialVersions.keys() : (this.earlyEndpoints ?? []);
+      for (const name of wanted) channel.sendAgain(name);
       this.earlyEndpoints = undefined;
     }
     if (isRoutes(channel.typeUrl) && initialVersions.size > 0) this.reconnecting = true;
@@ -291,8 +294,7 @@ class DeltaStream implements AdsStream {
     }
     const event = { stream: this.id, typeUrl };
     observe({ kind: 'response', ...event, nonce, names, removed: batch.removed, bytes: bytes.length, superseding });
-    if (isRoutes(typeUrl) && this.warming.lastAddedAt > Number.NEGATIVE_INFINITY)
-      observe({ kind: 'gateTimeout', ...event });
+    if (isRoutes(typeUrl) && this.warming.giveUp()) observe({ kind: 'gateTimeout', ...event });
     this.write(bytes);
   }
 

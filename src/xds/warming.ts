@@ -46,7 +46,17 @@ export class WarmingClusters {
 
   /** When the last of those was sent that the client did not have before; minus infinity if there is none. */
   get lastAddedAt(): number {
-    const added = [...this.clusters.values()].filter((cluster) => cluster.added);
-    return Math.max(Number.NEGATIVE_INFINITY, ...added.map(({ sentAt }) => sentAt));
+    return Math.max(Number.NEGATIVE_INFINITY, ...this.added().map(([, { sentAt }]) => sentAt));
+  }
+
+  /** Stops waiting for those that the client did not have before. @returns whether there were any. */
+  giveUp(): boolean {
+    const added = this.added();
+    for (const [name] of added) this.clusters.delete(name);
+    return added.length > 0;
+  }
+
+  private added(): (readonly [name: string, cluster: WarmingCluster])[] {
+    return [...this.clusters].filter(([, { added }]) => added);
   }
 }

@@ -123,6 +123,10 @@ describe('a cluster that does not warm', () => {
     clock.advance(1000);
     commit(put(RDS, 'r@2'), put(CDS, 'a@2'));
     expect(client.next()).toEqual(['CDS slow', 'CDS a', 'RDS r']);
+    client.ack(RDS);
+    commit(put(RDS, 'r@3'));
+    expect(client.next()).toEqual(['RDS r']);
+    expect(gateTimeouts(client)).toBe(1);
     expect(client.events.filter((event) => event.kind === 'response' && event.superseding)).toHaveLength(1);
   });
 
