@@ -1,7 +1,7 @@
-import ipaddr from 'ipaddr.js';
 import type { LocalEndpoints } from '../cluster/cluster-state.ts';
 import type { EndpointSlice, Service, ServicePort } from '../cluster/objects.ts';
 import type { Engine, Key, Reader, Table } from '../derive.ts';
+import { canonicalIp } from '../ip-address.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { type ObjectKey, objectRef } from '../model/object-ref.ts';
 import type { Address, Endpoints } from '../model/proxy-model.ts';
@@ -75,7 +75,7 @@ function readyAddresses(
     return slice.endpoints
       .filter(({ ready }) => ready)
       .flatMap(({ addresses }) => addresses)
-      .flatMap((text) => canonicalAddress(text) ?? reportAddress(slice, text, diagnostics))
+      .flatMap((text) => canonicalIp(text)?.ip ?? reportAddress(slice, text, diagnostics))
       .flatMap((ip) => ports.map((port) => ({ ip, port })));
   });
 }
@@ -91,11 +91,6 @@ function portsOf({ ports }: EndpointSlice, servicePort: ServicePort): number[] {
   if (named.length > 0) return named;
   const target = numericTargetPort(servicePort);
   return target === undefined ? [] : [target];
-}
-
-function canonicalAddress(text: string): string | undefined {
-  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return text;
-  return ipaddr.IPv6.isValid(text) ? ipaddr.IPv6.parse(text).toString() : undefined;
 }
 
 function reportAddress(slice: EndpointSlice, text: string, diagnostics: Diagnostic[]): [] {
