@@ -3,7 +3,7 @@ import { hasIpv6 } from '../../../src/cli/ipv6.ts';
 import { type Backend, startBackend } from '../../support/backend.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { endpointSlice, ingress, type Manifest, service } from '../../support/manifests.ts';
-import { observe, type Services, startServices, testCases } from './cases.ts';
+import { observe, type Services, soon, startServices, testCases } from './cases.ts';
 
 let gateway: Gateway;
 let services: Services;
@@ -211,14 +211,13 @@ describe('EndpointSlices', () => {
 
   test('come, change and go', async () => {
     await gateway.apply(service('moving'), to('moving', 'moving'));
-    const outcomes = [await spread('moving')];
-    for (const backend of [first, second]) {
-      await gateway.apply(endpointSlice('moving', ['127.0.0.1'], { port: backend.port }));
-      outcomes.push(await spread('moving'));
-    }
+    await soon(() => spread('moving')).toEqual({ 503: 20 });
+    await gateway.apply(endpointSlice('moving', ['127.0.0.1'], { port: first.port }));
+    await soon(() => spread('moving')).toEqual({ first: 20 });
+    await gateway.apply(endpointSlice('moving', ['127.0.0.1'], { port: second.port }));
+    await soon(() => spread('moving')).toEqual({ second: 20 });
     await gateway.remove('EndpointSlice', 'moving-a');
-    outcomes.push(await spread('moving'));
-    expect(outcomes).toEqual([{ 503: 20 }, { first: 20 }, { second: 20 }, { 503: 20 }]);
+    await soon(() => spread('moving')).toEqual({ 503: 20 });
   });
 
   test('of both families count', async () => {
@@ -231,7 +230,7 @@ describe('EndpointSlices', () => {
       endpointSlice('dual', ['0:0:0:0:0:0:0:1'], { port: six.port, suffix: 'v6', addressType: 'IPv6' }),
     );
     const expected = (await hasIpv6()) ? { first: 10, six: 10 } : { first: 20 };
-    expect(await spread('dual')).toEqual(expected);
+    await soon(() => spread('dual')).toEqual(expected);
     await six.close();
   });
 });
@@ -260,12 +259,11 @@ describe('a backend that is not there', () => {
 
   test('is found when it comes', async () => {
     await gateway.apply(to('coming', 'coming:80'));
-    const outcomes = [await spread('coming')];
+    await soon(() => spread('coming')).toEqual({ 503: 20 });
     await gateway.apply(service('coming'), first.slice('coming'));
-    outcomes.push(await spread('coming'));
+    await soon(() => spread('coming')).toEqual({ first: 20 });
     await gateway.remove('Service', 'coming');
-    outcomes.push(await spread('coming'));
-    expect(outcomes).toEqual([{ 503: 20 }, { first: 20 }, { 503: 20 }]);
+    await soon(() => spread('coming')).toEqual({ 503: 20 });
   });
 });
 
@@ -283,11 +281,14 @@ describe('spec.defaultBackend of an Ingress with rules', () => {
 describe('spec.defaultBackend of an Ingress without rules', () => {
   test('answers for every host that nobody claims', async () => {
     await gateway.apply(ingress({ name: 'catch-all', defaultBackend: 'other:80' }));
-    const backendOf = async (url: string) => (await observe(gateway, { url })).received?.backend;
-    expect(await backendOf('http://unknown.example.org/x')).toBe('other');
-    expect(await backendOf('https://unknown.example.org/x')).toBe('other');
-    expect((await observe(gateway, { url: 'http://unknown.example.org/healthz' })).answer.body).toBe('');
+    const outcome = async (url: string) => {
+      const { answer, received } = await observe(gateway, { url });
+      return received?.backend ?? answer.status;
+    };
+    await soon(() => outcome('http://unknown.example.org/x')).toBe('other');
+    await soon(() => outcome('https://unknown.example.org/x')).toBe('other');
+    expect(await outcome('http://unknown.example.org/healthz')).toBe(200);
     await gateway.remove('Ingress', 'catch-all');
-    expect((await observe(gateway, { url: 'http://unknown.example.org/x' })).answer.status).toBe(404);
+    await soon(() => outcome('http://unknown.example.org/x')).toBe(404);
   });
 });

@@ -61,25 +61,34 @@ export async function observe(
 
 /** One test per case. The gateway is asked for when the test runs. */
 export function testCases(gateway: () => Gateway, cases: readonly Case[]): void {
-  test.each(cases.map((row) => ({ title: titleOf(row), row })))('$title', async ({ row }) => {
-    const { answer, received } = await observe(gateway(), row);
-    const seen = {
-      status: answer.status,
-      backend: received?.backend,
-      ...(row.path !== undefined && { path: received?.url }),
-      ...(row.received && { received: pick(received?.headers, row.received) }),
-      ...(row.answered && { answered: pick(answer.headers, row.answered) }),
-    };
-    const { status = 200, backend, path, received: sent, answered, text } = row;
-    expect(seen).toEqual({
-      status,
-      backend,
-      ...(path !== undefined && { path }),
-      ...(sent && { received: sent }),
-      ...(answered && { answered }),
-    });
-    if (text !== undefined) expect(answer.body).toContain(text);
+  for (const row of cases) test(titleOf(row), () => check(gateway(), row));
+}
+
+async function check(gateway: Gateway, row: Case): Promise<void> {
+  const { answer, received } = await observe(gateway, row);
+  const { status = 200, backend, path, received: sent, answered, text } = row;
+  expect({
+    status: answer.status,
+    backend: received?.backend,
+    ...(path !== undefined && { path: received?.url }),
+    ...(sent && { received: pick(received?.headers, sent) }),
+    ...(answered && { answered: pick(answer.headers, answered) }),
+  }).toEqual({
+    status,
+    backend,
+    ...(path !== undefined && { path }),
+    ...(sent && { received: sent }),
+    ...(answered && { answered }),
   });
+  if (text !== undefined) expect(answer.body).toContain(text);
+}
+
+/**
+ * For what follows a change: Envoy accepts a configuration a moment before all of its threads, and certificates that have still to
+ * be fetched, are there.
+ */
+export function soon<T>(value: () => Promise<T>) {
+  return expect.poll(value, { timeout: 15_000, interval: 20 });
 }
 
 export interface Services {
@@ -107,7 +116,8 @@ function pick(headers: Readonly<Record<string, unknown>> | undefined, wanted: He
   return Object.fromEntries(Object.keys(wanted).map((name) => [name, headers?.[name]]));
 }
 
-function titleOf({ method = 'GET', url, status = 200, backend, because }: Case): string {
+function titleOf({ method = 'GET', url, serverName, status = 200, backend, because }: Case): string {
+  const name = serverName === undefined ? '' : ` by the server name "${serverName}"`;
   const outcome = backend === undefined ? String(status) : `${status} from ${backend}`;
-  return `${method} ${url}: ${outcome}${because === undefined ? '' : `, ${because}`}`;
+  return `${method} ${url}${name}: ${outcome}${because === undefined ? '' : `, ${because}`}`;
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Gateway, type GatewayOptions, startGateway } from '../../support/gateway.ts';
 import { send } from '../../support/http-client.ts';
 import { ingress, ingressClass, type Manifest } from '../../support/manifests.ts';
-import { type Services, startServices } from './cases.ts';
+import { type Services, soon, startServices } from './cases.ts';
 
 const OURS = 'k8s.io/ingress-nginx';
 const ANNOTATION = 'kubernetes.io/ingress.class';
@@ -108,22 +108,22 @@ describe('a change of class takes effect both ways', () => {
 
   test('of the Ingress', async () => {
     await gateway.apply(classed('moving', { field: 'nginx' }));
-    expect(await isServed(gateway, 'moving')).toBe(true);
+    await soon(() => isServed(gateway, 'moving')).toBe(true);
     await gateway.apply(classed('moving', { field: 'traefik' }));
-    expect(await isServed(gateway, 'moving')).toBe(false);
+    await soon(() => isServed(gateway, 'moving')).toBe(false);
     await gateway.apply(classed('moving', { annotation: 'nginx' }));
-    expect(await isServed(gateway, 'moving')).toBe(true);
+    await soon(() => isServed(gateway, 'moving')).toBe(true);
   });
 
   test('of the IngressClass', async () => {
     await gateway.apply(classed('late', { field: 'late' }));
-    expect(await isServed(gateway, 'late')).toBe(false);
+    await soon(() => isServed(gateway, 'late')).toBe(false);
     await gateway.apply(ingressClass('late', OURS));
-    expect(await isServed(gateway, 'late')).toBe(true);
+    await soon(() => isServed(gateway, 'late')).toBe(true);
     await gateway.apply(ingressClass('late', 'example.com/other'));
-    expect(await isServed(gateway, 'late')).toBe(false);
+    await soon(() => isServed(gateway, 'late')).toBe(false);
     await gateway.apply(ingressClass('late', OURS));
     await gateway.remove('IngressClass', 'late', '');
-    expect(await isServed(gateway, 'late')).toBe(false);
+    await soon(() => isServed(gateway, 'late')).toBe(false);
   });
 });

@@ -3,7 +3,7 @@ import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { send, sendRaw } from '../../support/http-client.ts';
 import { ingress, type Manifest, tlsSecret } from '../../support/manifests.ts';
 import { makePair } from '../../support/pki.ts';
-import { observe, type Services, startServices, testCases } from './cases.ts';
+import { observe, type Services, soon, startServices, testCases } from './cases.ts';
 
 let gateway: Gateway;
 let services: Services;
@@ -139,8 +139,8 @@ describe('TLS comes and goes', () => {
   test('with the Ingress that brings it', async () => {
     const status = async () => (await send({ port: gateway.httpPort, host: 'plain.example.com' })).status;
     await gateway.apply(host('plain.example.com', ['/'], { hosts: ['plain.example.com'] }));
-    expect(await status()).toBe(308);
+    await soon(status).toBe(308);
     await gateway.apply(host('plain.example.com', ['/']));
-    expect(await status()).toBe(200);
+    await soon(status).toBe(200);
   });
 });
