@@ -149,7 +149,7 @@ describe('start', () => {
   });
 
   it('is not held up by a pipe', async () => {
-    execFileSync('mkfifo', [join(root, 'pipe.yaml')]);
+    execFileSync('sh', ['-c', 'mkfifo "$0"', join(root, 'pipe.yaml')]);
     expect((await watchFolders()).shows()).toEqual({});
   });
 });

@@ -43,6 +43,9 @@ const MAX_DELAY = 250;
  */
 const LOSS_DELAY = 150;
 
+/** How often the folders are looked through all the same, in milliseconds: network and shared file systems send no events. */
+const LOOK_INTERVAL = 10_000;
+
 const NOTHING_FOUND: Scan = { files: new Map(), directories: new Map(), faults: [] };
 
 /** A folder of manifests as a source of objects. */
@@ -61,6 +64,7 @@ export function createFilesSource(options: FilesSourceOptions): FilesSource {
   let layoutTouched = false;
   /** Until then events are noted, but nothing runs. */
   let started = false;
+  let looking: NodeJS.Timeout | undefined;
   let stopped = false;
 
   async function start(): Promise<void> {
@@ -75,7 +79,9 @@ export function createFilesSource(options: FilesSourceOptions): FilesSource {
     if (watch) await rescan();
     await readFiles(staleFiles());
     options.onChange(store.take() ?? { changes: [], diagnostics: [] });
+    if (!watch || stopped) return;
     started = true;
+    looking = setInterval(touchLayout, LOOK_INTERVAL);
     if (layoutTouched || touched.size > 0) wake();
   }
 
@@ -203,6 +209,7 @@ export function createFilesSource(options: FilesSourceOptions): FilesSource {
     locate: (ref, field) => store.locate(ref, field),
     async stop() {
       stopped = true;
+      clearInterval(looking);
       watcher.close();
       await schedule.stop();
     },

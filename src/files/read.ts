@@ -1,11 +1,9 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { faultReason } from './scan.ts';
+import { faultReason, isMissing } from './scan.ts';
 
 /** Larger files are refused: nothing that a cluster accepts is near it, and parsing takes seconds. */
 const MAX_FILE_SIZE = 10 * 1024 * 1024;
-
-const MISSING = ['ENOENT', 'ENOTDIR', 'ELOOP'];
 
 export type FileText =
   | { readonly text: string }
@@ -29,7 +27,7 @@ export async function readManifest(path: string, followLink: boolean): Promise<F
       await file.close();
     }
   } catch (error) {
-    if (error instanceof Error && 'code' in error && MISSING.includes(String(error.code))) return { missing: true };
+    if (isMissing(error)) return { missing: true };
     return { fault: `The file cannot be read: ${faultReason(error)}` };
   }
 }

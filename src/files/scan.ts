@@ -1,5 +1,5 @@
 /** Finds the manifest files of folders, and what must be watched to see every change of them. Reads no file's content. */
-import type { BigIntStats, Dirent } from 'node:fs';
+import { type BigIntStats, type Dirent, statSync } from 'node:fs';
 import { readdir, readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, parse, resolve, sep } from 'node:path';
 import { compareFiles, type ManifestFile } from './store.ts';
@@ -9,7 +9,6 @@ export interface FoundFile extends ManifestFile {
   readonly identity: string;
   /** Reached through a symbolic link of its own, so that the path may come to mean another file. */
   readonly isLink: boolean;
-  readonly size: number;
 }
 
 /** A directory to watch. */
@@ -70,7 +69,7 @@ async function visitFolder(walk: Walk, path: string, folder: number): Promise<vo
   await watchTheWayTo(walk, path);
   const stats = await stat(path, { bigint: true }).catch((error: unknown) => fault(walk, path, error));
   if (stats?.isDirectory()) await visitDirectory(walk, path, folder, stats);
-  else if (stats?.isFile()) await addFile(walk, { path, folder, isLink: true }, stats);
+  else if (stats?.isFile()) await visitLinkedFile(walk, { path, folder });
   else if (stats !== undefined) walk.faults.push({ path, message: `${path} is neither a folder nor a file` });
 }
 
@@ -82,50 +81,39 @@ async function visitDirectory(walk: Walk, path: string, folder: number, stats: B
   const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => fault(walk, path, error));
   const visible = (entries ?? []).filter(({ name }) => !name.startsWith('.'));
   visible.sort((a, b) => (a.name < b.name ? -1 : 1));
-  await Promise.all(visible.map((entry) => visitFile(walk, join(path, entry.name), folder, entry)));
+  for (const entry of visible) {
+    const file = { path: join(path, entry.name), folder };
+    if (isManifestName(entry.name) && entry.isFile()) addFile(walk, { ...file, isLink: false }, join(real, entry.name));
+    if (isManifestName(entry.name) && entry.isSymbolicLink()) await visitLinkedFile(walk, file);
+  }
   // One after the other: which of several links to the same directory counts must not depend on timing.
   for (const entry of visible) await visitSubdirectory(walk, join(path, entry.name), folder, entry);
 }
 
-async function visitFile(walk: Walk, path: string, folder: number, entry: Dirent): Promise<void> {
-  const isLink = entry.isSymbolicLink();
-  if (!isManifestName(entry.name) || !(entry.isFile() || isLink)) return;
-  if (isLink) await watchTheWayTo(walk, path);
-  const stats = await stat(path, { bigint: true }).catch(() => undefined);
-  if (stats?.isFile()) await addFile(walk, { path, folder, isLink }, stats);
+async function visitLinkedFile(walk: Walk, file: ManifestFile): Promise<void> {
+  await watchTheWayTo(walk, file.path);
+  const real = await realpath(file.path).catch((error: unknown) => faultUnlessMissing(walk, file.path, error));
+  if (real !== undefined) addFile(walk, { ...file, isLink: true }, real);
 }
 
 async function visitSubdirectory(walk: Walk, path: string, folder: number, entry: Dirent): Promise<void> {
   if (!entry.isDirectory() && !entry.isSymbolicLink()) return;
-  const stats = await stat(path, { bigint: true }).catch(() => undefined);
+  const stats = await stat(path, { bigint: true }).catch((error: unknown) => faultUnlessMissing(walk, path, error));
   if (!stats?.isDirectory()) return;
   if (entry.isSymbolicLink()) await watchTheWayTo(walk, path);
   await visitDirectory(walk, path, folder, stats);
 }
 
-async function addFile(
-  walk: Walk,
-  file: ManifestFile & { readonly isLink: boolean },
-  stats: BigIntStats,
-): Promise<void> {
-  const real = file.isLink ? await realpath(file.path).catch(() => undefined) : await realOfPlainFile(walk, file.path);
-  if (real === undefined) return;
-  const { dev, ino, size, mtimeNs, ctimeNs } = stats;
-  const identity = [dev, ino, size, mtimeNs, ctimeNs].join(':');
-  walk.files.push({ ...file, identity, real, size: Number(size) });
-}
-
-/** Cheaper than resolving each file: only its directory is resolved, once. */
-async function realOfPlainFile(walk: Walk, path: string): Promise<string | undefined> {
-  const directory = dirname(path);
-  const key = `real ${directory}`;
-  let real = walk.links.get(key);
-  if (real === undefined) {
-    real = realpath(directory).catch(() => undefined);
-    walk.links.set(key, real);
+/** Synchronous: for thousands of files the promises would keep the event loop busy for longer than the calls do. */
+function addFile(walk: Walk, file: ManifestFile & { readonly isLink: boolean }, real: string): void {
+  try {
+    const stats = statSync(file.path, { bigint: true });
+    if (!stats.isFile()) return;
+    const { dev, ino, size, mtimeNs, ctimeNs } = stats;
+    walk.files.push({ ...file, identity: [dev, ino, size, mtimeNs, ctimeNs].join(':'), real });
+  } catch (error) {
+    faultUnlessMissing(walk, file.path, error);
   }
-  const resolved = await real;
-  return resolved === undefined ? undefined : join(resolved, basename(path));
 }
 
 /** Watches every directory in which a name could be replaced so that `path` leads elsewhere. */
@@ -181,6 +169,16 @@ function watchDirectory(walk: Walk, path: string, stats: BigIntStats): { holdsMa
 function fault(walk: Walk, path: string, error: unknown): undefined {
   walk.faults.push({ path, message: `${path} cannot be read: ${faultReason(error)}` });
   return undefined;
+}
+
+/** What went in the meantime, or is a link to nowhere, is simply not there. */
+function faultUnlessMissing(walk: Walk, path: string, error: unknown): undefined {
+  return isMissing(error) ? undefined : fault(walk, path, error);
+}
+
+/** Whether a system call failed because nothing stands at its path. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(String(error.code));
 }
 
 /** `no such file or directory`, from Node's `ENOENT: no such file or directory, stat '/x'`. */
