@@ -26,7 +26,12 @@ function world(...changes: Change[]): World {
   return made;
 }
 
-const pairs = [tlsSecret('shop/tls', shop), tlsSecret('shop/wild', wildcard), tlsSecret('other/tls', shop)];
+const pairs = [
+  tlsSecret('shop/tls', shop),
+  tlsSecret('shop/wild', wildcard),
+  tlsSecret('other/tls', shop),
+  tlsSecret('shop/else', first),
+];
 
 describe('the certificate of a host', () => {
   test.each<[string, readonly IngressTls[], string | undefined, string?]>([
@@ -39,7 +44,9 @@ describe('the certificate of a host', () => {
       'shop/tls',
     ],
     ['is the default without a Secret', [entry(undefined, host)], undefined],
-    ['is the default if nothing covers it', [entry(undefined)], undefined],
+    ['is the default if there is no Secret at all', [entry(undefined)], undefined],
+    ['is the default if the only Secret is missing', [entry('gone')], undefined, 'SecretNotFound'],
+    ['is the default if no Secret covers it', [entry('else')], undefined, 'CertificateHostMismatch'],
     ['is the default if the Secret is missing', [entry('gone', host)], undefined, 'SecretNotFound'],
   ])('%s', (_, tls, certificate, code) => {
     const made = world(...pairs, secured(tls));

@@ -1,7 +1,6 @@
-import type { IngressTls } from '../cluster/objects.ts';
 import type { Engine, Reader, Table } from '../derive.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
-import { objectRef } from '../model/object-ref.ts';
+import { type ObjectKey, objectRef } from '../model/object-ref.ts';
 import { type CertificateName, DEFAULT_HOST, type HostName } from '../model/proxy-model.ts';
 import { covers } from './certificate.ts';
 import { diagnose } from './diagnose.ts';
@@ -37,41 +36,38 @@ function chooseCertificate(
   read: Reader,
   names: Table<CertificateNames>,
 ): HostTls {
-  const index = ingress.tls.findIndex(({ hosts }) => hosts.some((name) => name.toLowerCase() === host));
-  const entry = ingress.tls[index];
-  if (entry === undefined) {
-    const certificate = ingress.tls
-      .flatMap(({ secretName }) => secretKey(ingress, secretName) ?? [])
-      .find((key) => covers(read(names, key)?.dnsNames ?? [], host));
-    return { tls: true, ...(certificate === undefined ? {} : { certificate }), diagnostics: [] };
-  }
-  return certificateOfEntry(host, ingress, entry, `spec.tls[${index}].secretName`, read, names);
+  const naming = ingress.tls.findIndex(({ hosts }) => hosts.some((name) => name.toLowerCase() === host));
+  const candidates = [...ingress.tls.entries()]
+    .filter(([index]) => naming < 0 || index === naming)
+    .flatMap(([index, { secretName }]) => {
+      if (!secretName) return [];
+      const secret = `${ingress.namespace}/${secretName}`;
+      return [{ secret, index, names: read(names, secret) ?? NO_NAMES }];
+    });
+  const certificate = candidates.find((candidate) => covers(candidate.names.dnsNames, host))?.secret;
+  if (certificate !== undefined) return { tls: true, certificate, diagnostics: [] };
+  return { tls: true, diagnostics: candidates.flatMap((candidate) => reportUnfit(host, ingress, candidate)) };
 }
 
-function certificateOfEntry(
-  host: HostName,
-  ingress: ServedIngress,
-  entry: IngressTls,
-  field: string,
-  read: Reader,
-  names: Table<CertificateNames>,
-): HostTls {
-  const certificate = secretKey(ingress, entry.secretName);
-  if (certificate === undefined) return { tls: true, diagnostics: [] };
-  const { usable, missing, dnsNames } = read(names, certificate) ?? { usable: false, missing: true, dnsNames: [] };
-  if (usable && covers(dnsNames, host)) return { tls: true, certificate, diagnostics: [] };
+interface Candidate {
+  readonly secret: ObjectKey;
+  /** Of its entry in `spec.tls`. */
+  readonly index: number;
+  readonly names: CertificateNames;
+}
+
+const NO_NAMES: CertificateNames = { usable: false, missing: true, dnsNames: [] };
+
+/** Why a Secret does not give the host its certificate. A broken Secret is reported once, at the Secret. */
+function reportUnfit(host: HostName, ingress: ServedIngress, { secret, index, names }: Candidate): Diagnostic[] {
   const ref = objectRef('Ingress', ingress.key);
-  if (missing) {
-    const message = `Secret ${certificate} does not exist; the default certificate is served`;
-    return { tls: true, diagnostics: [diagnose(ref, 'warning', 'SecretNotFound', message, field)] };
+  const field = `spec.tls[${index}].secretName`;
+  if (names.missing) {
+    const message = `Secret ${secret} does not exist; the default certificate is served`;
+    return [diagnose(ref, 'warning', 'SecretNotFound', message, field)];
   }
-  // A broken Secret is reported once, at the Secret.
-  if (!usable) return { tls: true, diagnostics: [] };
-  const covered = dnsNames.join(', ') || 'no DNS name';
-  const message = `the certificate in Secret ${certificate} covers ${covered}, not ${host}; the default certificate is served`;
-  return { tls: true, diagnostics: [diagnose(ref, 'warning', 'CertificateHostMismatch', message, field)] };
-}
-
-function secretKey(ingress: ServedIngress, secretName: string | undefined): CertificateName | undefined {
-  return secretName ? `${ingress.namespace}/${secretName}` : undefined;
+  if (!names.usable) return [];
+  const covered = names.dnsNames.join(', ') || 'no DNS name';
+  const message = `the certificate in Secret ${secret} covers ${covered}, not ${host}; the default certificate is served`;
+  return [diagnose(ref, 'warning', 'CertificateHostMismatch', message, field)];
 }
