@@ -45,7 +45,7 @@ export const defaultStreamLimits: StreamLimits = {
 
 export interface AdsStream {
   readonly id: StreamId;
-  /** The commit up to which the client has accepted everything it asked for; 0 until it has asked for listeners. */
+  /** The commit up to which the client has accepted everything; 0 until it has asked for clusters and listeners. */
   readonly programmedSeq: number;
   receive(request: DeltaRequest): void;
   /** The transport is gone: nothing is sent any more. */
@@ -326,7 +326,8 @@ class DeltaStream implements AdsStream {
   }
 
   private reportProgress(): void {
-    if (this.closed || this.channel(typeUrls.listener) === undefined) return;
+    const asked = [typeUrls.cluster, typeUrls.listener].every((typeUrl) => this.channel(typeUrl) !== undefined);
+    if (this.closed || !asked) return;
     const seq = Math.min(...this.channels.map((channel) => channel.settledSeq));
     if (seq <= this.programmedSeq) return;
     this.programmedSeq = seq;
