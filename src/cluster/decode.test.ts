@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodedOwner, decodeObject, expandLists } from './decode.ts';
 
@@ -340,5 +341,41 @@ describe('expandLists', () => {
       { path: 'items[1].items[1]', value: 'x' },
     ]);
     expect(expandLists(5)).toEqual([{ path: '', value: 5 }]);
+  });
+});
+
+describe('any manifest', () => {
+  const kinds = [
+    ['networking.k8s.io/v1', 'Ingress'],
+    ['extensions/v1beta1', 'Ingress'],
+    ['networking.k8s.io/v1', 'IngressClass'],
+    ['v1', 'Service'],
+    ['v1', 'Secret'],
+    ['v1', 'ConfigMap'],
+    ['v1', 'Endpoints'],
+    ['discovery.k8s.io/v1', 'EndpointSlice'],
+  ];
+  const names =
+    'metadata name spec rules http paths backend service port number tls hosts ports data subsets addresses';
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 6, withCrossShrink: true },
+      fc.constantFrom<unknown>(null, true, 80, -1, '', 'web', '10.0.0.1'),
+      fc.array(tie('value'), { maxLength: 2 }),
+      fc.dictionary(fc.constantFrom(...names.split(' '), '__proto__'), tie('value'), { maxKeys: 4 }),
+    ),
+  }));
+
+  it('gives objects, or says why not', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...kinds), value, value, value, ([apiVersion, kind], metadata, spec, data) => {
+        const raw = { apiVersion, kind, metadata, spec, data, subsets: spec, endpoints: data, addressType: 'IPv4' };
+        const { objects, problems, invalid } = decode(raw);
+        expect(invalid).toBe(problems.some(({ severity }) => severity === 'error'));
+        if (invalid) expect(objects).toEqual([]);
+        else if (kind !== 'Endpoints') expect(objects).toHaveLength(1);
+      }),
+      { numRuns: 2000 },
+    );
   });
 });
