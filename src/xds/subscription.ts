@@ -33,7 +33,7 @@ export class DeltaSubscription {
   private readonly names = new Set<string>();
   /** Name → version as it was sent, rejected or not: what was rejected is not sent again until it changes. */
   private readonly known = new Map<string, string>();
-  /** To be compared with the snapshot when the next response is made. */
+  /** To be compared with the snapshot when the next response is made. Like `asked`, holds only what the client wants. */
   private readonly dirty = new Set<string>();
   /** Asked for by the client: answered in any case, by the resource or by its absence. */
   private readonly asked = new Set<string>();
@@ -88,7 +88,7 @@ export class DeltaSubscription {
 
   /**
    * Compares a new subscription with the snapshot, which must have been committed by now.
-   * @returns the names that the client holds from an earlier stream and that are gone.
+   * @returns the names that the client holds from an earlier stream and that are gone, apart from those it asked for by name.
    */
   resync(): readonly string[] {
     if (!this.resyncDue) return [];
@@ -96,9 +96,7 @@ export class DeltaSubscription {
     if (this.wildcard) for (const name of this.snapshot.names()) this.dirty.add(name);
     const gone: string[] = [];
     for (const name of this.known.keys()) {
-      if (this.snapshot.get(name) !== undefined) continue;
-      if (this.names.has(name)) this.asked.add(name);
-      else gone.push(name);
+      if (this.snapshot.get(name) === undefined && !this.names.has(name)) gone.push(name);
     }
     return gone;
   }
@@ -107,7 +105,7 @@ export class DeltaSubscription {
   hasAdditions(): boolean {
     for (const queue of [this.asked, this.dirty]) {
       for (const name of queue) {
-        if (this.covers(name) && !this.known.has(name) && this.snapshot.get(name) !== undefined) return true;
+        if (!this.known.has(name) && this.snapshot.get(name) !== undefined) return true;
       }
     }
     return false;
@@ -122,7 +120,7 @@ export class DeltaSubscription {
     const batch = new BatchBuilder(maxBytes);
     for (const queue of [this.asked, this.dirty]) {
       for (const name of queue) {
-        if (this.covers(name) && !this.takeOne(name, queue === this.asked, batch)) return this.answer(batch);
+        if (!this.takeOne(name, queue === this.asked, batch)) return this.answer(batch);
         queue.delete(name);
       }
     }

@@ -266,6 +266,16 @@ describe('removals', () => {
     expect(client.next()).toEqual(['RDS r', 'RDS r']);
   });
 
+  test('that were taken back hold up no others', () => {
+    const client = synced();
+    commit(put(RDS, 'r@2'), remove(CDS, 'a'));
+    commit(put(CDS, 'a>x'));
+    client.ack(RDS);
+    commit(remove(EDS, 'x'));
+    clock.advance(1000);
+    expect(client.next()).toEqual(['RDS r', 'EDS -x']);
+  });
+
   test('are replaced by the changed cluster that returns', () => {
     const client = synced();
     commit(put(RDS, 'r@2'), remove(CDS, 'a'));

@@ -273,6 +273,13 @@ describe('coming back', () => {
     expect(client.next()).toEqual(['CDS']);
   });
 
+  test('initial versions of what is not subscribed are forgotten', () => {
+    commit(put(EDS, 'a', 'b'));
+    const client = connect().request(CDS).ack();
+    client.request(EDS, { subscribe: ['a'], ...versions({ a: '1', b: '1' }) }).subscribe(EDS, '*');
+    expect(client.next()).toEqual(['CDS', 'EDS b']);
+  });
+
   test('initial versions count in the first request of a type only', () => {
     commit(put(CDS, 'a'));
     const client = connect().request(CDS).ack();
