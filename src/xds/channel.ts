@@ -58,7 +58,10 @@ export class TypeChannel {
     return !this.awaitsReply && !this.subscription.pending;
   }
 
-  /** The commit up to which the client has accepted everything of this type, removals that wait left aside. */
+  /**
+   * The commit up to which the client has accepted everything of this type, removals that wait left aside. While something is
+   * under way this may be less than is true, never more.
+   */
   get settledSeq(): number {
     return this.quiet && this.rejected.size === 0 ? this.store.seq : this.settledBefore;
   }
@@ -83,7 +86,6 @@ export class TypeChannel {
   request(change: SubscriptionChange): boolean {
     const first = !this.started;
     this.started = true;
-    if (!first) this.rememberSettled(this.store.seq);
     this.subscription.apply(change);
     for (const names of [this.rejected, this.held]) {
       for (const name of names.keys()) if (!this.subscription.covers(name)) names.delete(name);
@@ -93,7 +95,6 @@ export class TypeChannel {
 
   /** Sends a resource once more, whatever its version, if the client wants it and it exists. */
   sendAgain(name: string): void {
-    this.rememberSettled(this.store.seq);
     this.subscription.sendAgain(name);
   }
 
@@ -104,7 +105,6 @@ export class TypeChannel {
 
   /** @param notBefore when removals of this commit may be sent at the earliest, if their parents have moved on by then. */
   commit(seq: number, { changed, removed }: TypeChange, notBefore: number): void {
-    this.rememberSettled(seq - 1);
     for (const name of changed) {
       this.held.delete(name);
       this.subscription.mark(name);
@@ -132,7 +132,6 @@ export class TypeChannel {
       if (nonce !== undefined) continue;
       if (!isFree(seq)) break;
       if (notBefore > now) return notBefore;
-      this.rememberSettled(this.store.seq);
       this.subscription.mark(name);
     }
     return Number.POSITIVE_INFINITY;
@@ -181,11 +180,6 @@ export class TypeChannel {
       this.settledBefore = Math.max(this.settledBefore, response.completes);
     }
     return response;
-  }
-
-  /** To be called before something new has to be sent: up to `seq` the client may have accepted everything. */
-  private rememberSettled(seq: number): void {
-    this.settledBefore = Math.max(this.settledBefore, Math.min(seq, this.settledSeq));
   }
 
   private remove(name: string, seq: number, notBefore: number): void {

@@ -276,6 +276,17 @@ describe('removals', () => {
     expect(client.next()).toEqual(['RDS r', 'EDS -x']);
   });
 
+  test('are not forgotten when the late ACK of an earlier removal arrives', () => {
+    const client = synced();
+    commit(remove(CDS, 'a'));
+    commit(put(CDS, 'a>x'));
+    clock.advance(1000);
+    commit(put(RDS, 'r@2'), remove(CDS, 'a'));
+    expect(client.next()).toEqual(['CDS -a', 'CDS a', 'EDS x']);
+    client.ack(CDS).ack(CDS).ack(EDS).ack(RDS);
+    expect(client.next()).toEqual(['RDS r', 'CDS -a']);
+  });
+
   test('are replaced by the changed cluster that returns', () => {
     const client = synced();
     commit(put(RDS, 'r@2'), remove(CDS, 'a'));
