@@ -101,14 +101,21 @@ export class Controller {
   }
 }
 
-/** What the pass changed of the resources. A resource whose unit failed keeps its last good version. */
+/**
+ * What the pass changed of the resources. A resource whose unit failed keeps its last good version; when the unit recovers by
+ * having no value any more, nothing has changed for the engine, but the kept version has to go.
+ */
 function resourceChanges(emitter: Emitter, pass: Pass): ResourceChange[] {
-  const failed = new Set(pass.failures.map(({ table, key }) => `${table} ${key}`));
+  const failed = new Set(pass.failures.map(({ table, key }) => unitName(table, key)));
   const changes: ResourceChange[] = [];
   for (const { typeUrl, table } of emitter.resources) {
     for (const [name, resource] of pass.of(table)) {
-      if (resource === undefined && failed.has(`${table.name} ${name}`)) continue;
+      if (resource === undefined && failed.has(unitName(table.name, name))) continue;
       changes.push({ typeUrl, name, resource });
+    }
+    for (const { table: recovered, key: name } of pass.recovered) {
+      if (recovered === table.name && table.get(name) === undefined)
+        changes.push({ typeUrl, name, resource: undefined });
     }
   }
   return changes;

@@ -4,7 +4,7 @@ import { createAdmin } from '../envoy/admin.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { XdsEvent } from '../xds/observer.ts';
 import { createXdsServer } from '../xds/server.ts';
-import { buildOptionsFrom, checkRunArguments, checkSource, type RunArguments } from './flags.ts';
+import { buildOptionsFrom, ConfigurationError, checkRunArguments, checkSource, type RunArguments } from './flags.ts';
 import { keptCertificate } from './generated-certificate.ts';
 import { connectToParent } from './ipc.ts';
 import { hasIpv6 } from './ipv6.ts';
@@ -78,8 +78,8 @@ export async function runControlPlane(args: RunArguments): Promise<number> {
     metrics: metrics.render,
   });
 
-  await health.listen();
-  await source.start();
+  await configured(health.listen(), `--healthz-port=${args.healthzPort}`);
+  await configured(source.start(), '--manifests');
   controller.start();
   await server.listen(`unix:${parent.paths.xdsSocket}`);
   parent.tellListening();
@@ -100,4 +100,13 @@ function countBySeverity(diagnostics: readonly Diagnostic[]): Record<Diagnostic[
   const counts = { error: 0, warning: 0, info: 0 };
   for (const { severity } of diagnostics) counts[severity]++;
   return counts;
+}
+
+/** What fails here fails again after a restart, so the whole process tree ends. */
+async function configured<T>(step: Promise<T>, flag: string): Promise<T> {
+  try {
+    return await step;
+  } catch (error) {
+    throw new ConfigurationError(`${flag}: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }

@@ -164,6 +164,9 @@ export interface RunArguments extends SourceArguments, IngressArguments {
 /** A flag or a combination of flags that cannot be: one clear line for the user, exit code 2. */
 export class UsageError extends Error {}
 
+/** Something that the flags name cannot be used (a folder, a port): exit code 2. */
+export class ConfigurationError extends Error {}
+
 export function checkIngressArguments(args: IngressArguments): void {
   checkPort('http-port', args.httpPort, 1);
   checkPort('https-port', args.httpsPort, 1);

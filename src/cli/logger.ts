@@ -18,11 +18,15 @@ export function createLogger(options: { readonly logFormat: 'text' | 'json'; rea
       formatters: { level: (label) => ({ level: label }) },
     });
   }
+  const destination = pino.destination({ fd: 1, sync: true });
+  // A terminal that was closed: nobody reads any more, but the drain goes on.
+  destination.on('error', () => {});
   const stream = pretty({
+    destination,
     colorize: process.stdout.isTTY === true,
     translateTime: 'SYS:HH:MM:ss.l',
-    ignore: 'pid,hostname',
-    sync: true,
+    // What the message says in words already.
+    ignore: 'pid,hostname,code,object,field',
   });
   return pino({ level, base: null }, stream);
 }

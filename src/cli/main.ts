@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 import yargs, { type Argv, type Options } from 'yargs';
-import { ingressFlags, type RunArguments, runFlags, sourceFlags, UsageError } from './flags.ts';
+import { ConfigurationError, ingressFlags, type RunArguments, runFlags, sourceFlags, UsageError } from './flags.ts';
 import type { TranslateArguments } from './translate.ts';
 
 /** Exit codes: 0 ended as asked, 1 failed, 2 flags or arguments that cannot be. */
@@ -107,9 +107,9 @@ function report(error: unknown): number {
     process.stderr.write(`ingress-xds: ${error.message} (see ingress-xds --help)\n`);
     return EXIT_USAGE;
   }
-  const isYargsError = error instanceof Error && error.name === 'YError';
+  const isConfiguration = error instanceof ConfigurationError || (error instanceof Error && error.name === 'YError');
   process.stderr.write(`ingress-xds: ${error instanceof Error ? error.message : String(error)}\n`);
-  return isYargsError ? EXIT_USAGE : EXIT_FAILED;
+  return isConfiguration ? EXIT_USAGE : EXIT_FAILED;
 }
 
 function version(): string {
@@ -119,4 +119,8 @@ function version(): string {
   return manifest.version;
 }
 
-if (import.meta.main) process.exitCode = await main(process.argv.slice(2));
+if (import.meta.main) {
+  process.exitCode = await main(process.argv.slice(2));
+  // A failure in the middle may leave servers and channels open that would keep the process alive.
+  if (process.exitCode !== 0) process.exit();
+}

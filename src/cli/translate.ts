@@ -3,6 +3,7 @@ import { type MessageName, toJson } from '../envoy/codec.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import {
   buildOptionsFrom,
+  ConfigurationError,
   checkIngressArguments,
   checkSource,
   type IngressArguments,
@@ -74,7 +75,9 @@ export async function translateManifests(
       },
     },
   );
-  await source.start();
+  await source.start().catch((error: Error) => {
+    throw new ConfigurationError(`--manifests: ${error.message}`);
+  });
   controller.start();
   const typeUrls = new Map(emitter.resources.map(({ typeUrl }) => [typeUrl.slice(typeUrl.indexOf('/') + 1), typeUrl]));
   const resources = Object.fromEntries(

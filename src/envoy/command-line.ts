@@ -32,6 +32,16 @@ export function envoyArguments(options: EnvoyArguments): string[] {
 
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug';
 
+/** What Envoy warns of and nobody can do anything about. */
+const QUIET = [
+  // It was asked to end; whoever asked knows.
+  'caught ENVOY_SIGTERM',
+  // Once for every use of a field that we have chosen on purpose.
+  'is marked as work-in-progress',
+  // The control plane ends or is restarted, which its parent reports.
+  'DeltaAggregatedResources gRPC config stream to xds closed',
+];
+
 const LEVELS: Readonly<Record<string, LogLevel>> = {
   critical: 'error',
   error: 'error',
@@ -45,8 +55,7 @@ const LEVELS: Readonly<Record<string, LogLevel>> = {
 export function parseLogLine(line: string): { readonly level: LogLevel; readonly message: string } {
   const record = parseRecord(line);
   if (record === undefined) return { level: 'error', message: line };
-  // Envoy warns that it was asked to end; whoever asked knows.
-  if (record.message === 'caught ENVOY_SIGTERM') return { level: 'debug', message: record.message };
+  if (QUIET.some((text) => record.message.includes(text))) return { level: 'debug', message: record.message };
   return { level: LEVELS[record.level] ?? 'info', message: `${record.logger}: ${record.message}` };
 }
 

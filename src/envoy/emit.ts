@@ -2,7 +2,7 @@
 import type { Engine, Key, Reader, Table } from '../derive.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { ObjectKey } from '../model/object-ref.ts';
-import type { ProxyModel, Route } from '../model/proxy-model.ts';
+import { DEFAULT_CERTIFICATE, type ProxyModel, type Route } from '../model/proxy-model.ts';
 import { clusterMessage, type DnsOptions } from './cluster.ts';
 import { encode } from './codec.ts';
 import { createEncoder, type Encoder } from './encoder.ts';
@@ -118,7 +118,9 @@ function emitListeners(engine: Engine, model: ProxyModel, options: ListenerOptio
       return encodedResource(name, encoder.encode(LISTENER, httpListener(listener, http, options), name));
     }
     const serverNames = listener.serverNames.filter(({ certificate }) => read(chains, certificate));
-    const used = [...new Set(serverNames.map(({ certificate }) => certificate))].sort();
+    // That of the default certificate always: a listener without chains of its own would be replaced as a whole, with every
+    // connection on it, when its last certificate goes.
+    const used = [...new Set([DEFAULT_CERTIFICATE, ...serverNames.map(({ certificate }) => certificate)])].sort();
     const rest = encoder.encode(LISTENER, httpsListener(listener, serverNames, https, options), name);
     return encodedResource(
       name,

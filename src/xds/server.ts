@@ -3,9 +3,10 @@ import { chmodSync, lstatSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { Server, ServerCredentials, type ServerDuplexStream, type ServiceDefinition } from '@grpc/grpc-js';
 import { type Clock, systemClock } from './clock.ts';
+import type { StreamLimits } from './limits.ts';
 import type { StreamStatus, XdsObserver } from './observer.ts';
 import type { SnapshotStore } from './store.ts';
-import { type AdsStream, createAdsStream, type StreamLimits, statusCodes } from './stream.ts';
+import { type AdsStream, createAdsStream, statusCodes } from './stream.ts';
 import { type DeltaRequest, decodeDeltaRequest } from './wire.ts';
 
 export interface XdsServerOptions {

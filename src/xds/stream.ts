@@ -2,12 +2,13 @@
 import { type InFlight, TypeChannel } from './channel.ts';
 import { refusalOf } from './client-version.ts';
 import type { Clock } from './clock.ts';
+import { Gates } from './gates.ts';
+import { defaultStreamLimits, type StreamLimits } from './limits.ts';
 import type { RejectedResource, StreamId, StreamStatus, XdsObserver } from './observer.ts';
 import { typeUrls } from './resource.ts';
 import { sendRank } from './send-order.ts';
 import type { Commit, SnapshotStore, StoredResource } from './store.ts';
 import type { Batch } from './subscription.ts';
-import { WarmingClusters } from './warming.ts';
 import { type DeltaRequest, encodeDeltaResponse } from './wire.ts';
 
 export interface AdsStreamOptions {
@@ -23,25 +24,6 @@ export interface AdsStreamOptions {
   readonly secretsAllowed: boolean;
   readonly limits?: Partial<StreamLimits>;
 }
-
-/** Times in milliseconds. */
-export interface StreamLimits {
-  /** A response is closed before the resource that would make it larger; a single larger resource still goes. */
-  readonly maxResponseBytes: number;
-  /** How long routes wait for the ACK of clusters sent before them, and how long a response of clusters waits for the former. */
-  readonly gateMs: number;
-  /** The same for routes and listeners during the first sync of a stream, which takes seconds with thousands of clusters. */
-  readonly firstSyncGateMs: number;
-  /** A client that does not read for so long is dropped. */
-  readonly writeStallMs: number;
-}
-
-export const defaultStreamLimits: StreamLimits = {
-  maxResponseBytes: 512 * 1024,
-  gateMs: 1000,
-  firstSyncGateMs: 60_000,
-  writeStallMs: 60_000,
-};
 
 export interface AdsStream {
   readonly id: StreamId;
@@ -75,20 +57,17 @@ class DeltaStream implements AdsStream {
   private readonly options: AdsStreamOptions;
   private readonly limits: StreamLimits;
   private readonly openedAt: number;
+  private readonly gates: Gates;
   private readonly unsubscribe: () => void;
   /** In the order in which types are sent. */
   private channels: TypeChannel[] = [];
   private closed = false;
   private finishing = false;
   private identified = false;
-  private clustersSynced = false;
-  /** Whether the client holds routes from an earlier stream, so that it will ask for its clusters too. */
-  private reconnecting = false;
   /** Endpoints of clusters sent before the client asked for any endpoints. */
   private earlyEndpoints: Set<string> | undefined = new Set();
   private writing = false;
   private turnScheduled = false;
-  private readonly warming = new WarmingClusters();
   private lastOrder = 0;
   private cancelWake = () => {};
   private cancelStall = () => {};
@@ -98,6 +77,7 @@ class DeltaStream implements AdsStream {
     this.options = options;
     this.limits = { ...defaultStreamLimits, ...options.limits };
     this.openedAt = options.clock.now();
+    this.gates = new Gates(this.limits, this.openedAt);
     this.unsubscribe = options.store.subscribe((commit) => this.commit(commit));
   }
 
@@ -171,7 +151,7 @@ class DeltaStream implements AdsStream {
       for (const name of wanted) channel.sendAgain(name);
       this.earlyEndpoints = undefined;
     }
-    if (isRoutes(channel.typeUrl) && initialVersions.size > 0) this.reconnecting = true;
+    this.gates.begin(channel, initialVersions.size > 0);
   }
 
   private reply(channel: TypeChannel, { nonce, error, typeUrl }: DeltaRequest): void {
@@ -181,10 +161,7 @@ class DeltaStream implements AdsStream {
     const event = { stream: this.id, typeUrl, nonce, latencyMs: clock.now() - response.sentAt };
     if (error === undefined) observe({ kind: 'ack', ...event });
     else observe({ kind: 'nack', ...event, ...error, resources: this.rejectedResources(typeUrl, response) });
-    if (typeUrl === typeUrls.endpoints && error === undefined) this.warming.endpointsAccepted(response);
-    if (typeUrl !== typeUrls.cluster) return;
-    this.warming.replied(response);
-    if (channel.quiet) this.clustersSynced = true;
+    this.gates.replied(channel, response, error === undefined);
   }
 
   private rejectedResources(typeUrl: string, { versions }: InFlight): RejectedResource[] {
@@ -217,16 +194,14 @@ class DeltaStream implements AdsStream {
 
   /** Sends the next response that may be sent, or waits for what is missing. */
   private turn(): void {
-    if (this.closed || !this.options.store.ready) return;
-    if (!this.writing) {
-      if (this.finishing) this.endWhenQuiet();
-      else this.sendNext();
-    }
+    if (this.closed) return;
+    if (this.finishing) this.endWhenQuiet();
+    else if (this.options.store.ready && !this.writing) this.sendNext();
     this.reportProgress();
   }
 
   private endWhenQuiet(): void {
-    if (this.channels.some((channel) => channel.awaitsReply)) return;
+    if (this.writing || this.channels.some((channel) => channel.awaitsReply)) return;
     this.end({ code: statusCodes.unavailable, message: 'the control plane is shutting down' });
   }
 
@@ -240,7 +215,7 @@ class DeltaStream implements AdsStream {
         channel.releaseRemovals((seq) => this.haveRemoved(channel.parents, seq), now),
       );
       if (!channel.pending) continue;
-      const openAt = Math.max(this.formerGivesWayAt(channel), this.clustersGiveWayAt(channel));
+      const openAt = this.gates.openAt(channel);
       const batch = openAt <= now ? channel.take(this.limits.maxResponseBytes) : undefined;
       if (batch !== undefined) {
         this.send(channel, batch, now);
@@ -255,31 +230,6 @@ class DeltaStream implements AdsStream {
     return this.channels.every((channel) => !parents.includes(channel.typeUrl) || channel.hasRemoved(seq));
   }
 
-  /**
-   * One response of a type is under way at a time, so that a slow client gets the latest state and not every state. Clusters
-   * are the exception: Envoy holds back their ACK while any cluster warms, and one slow cluster must not hold up all others.
-   */
-  private formerGivesWayAt(channel: TypeChannel): number {
-    const former = channel.lastUnanswered;
-    if (former === undefined) return 0;
-    if (channel.typeUrl !== typeUrls.cluster) return NEVER;
-    const isWarm = former.versions.size > 0 && !this.warming.includes(former);
-    return isWarm ? 0 : former.sentAt + this.limits.gateMs;
-  }
-
-  /** Routes wait until the client has the clusters they may name, and in the first sync listeners wait with them. */
-  private clustersGiveWayAt(channel: TypeChannel): number {
-    const clusters = this.channel(typeUrls.cluster);
-    if (clusters === undefined) {
-      return this.reconnecting && isRoutes(channel.typeUrl) ? this.openedAt + this.limits.gateMs : 0;
-    }
-    const waits = isRoutes(channel.typeUrl) || (channel.typeUrl === typeUrls.listener && !this.clustersSynced);
-    if (!waits) return 0;
-    if (clusters.hasAdditions) return NEVER;
-    const patience = this.clustersSynced ? this.limits.gateMs : this.limits.firstSyncGateMs;
-    return this.warming.lastAddedAt + patience;
-  }
-
   private send(channel: TypeChannel, batch: Batch, now: number): void {
     const { store, observe } = this.options;
     const { typeUrl } = channel;
@@ -288,13 +238,11 @@ class DeltaStream implements AdsStream {
     const { nonce } = response;
     const bytes = encodeDeltaResponse({ ...batch, systemVersion: store.systemVersion(typeUrl), typeUrl, nonce });
     const names = batch.resources.map(({ name }) => name);
-    if (typeUrl === typeUrls.cluster) {
-      this.warming.sent(batch, response);
-      this.sendEndpointsAgain(batch.resources);
-    }
+    const overtakes = this.gates.sent(channel, batch, response);
+    if (typeUrl === typeUrls.cluster) this.sendEndpointsAgain(batch.resources);
     const event = { stream: this.id, typeUrl };
     observe({ kind: 'response', ...event, nonce, names, removed: batch.removed, bytes: bytes.length, superseding });
-    if (isRoutes(typeUrl) && this.warming.giveUp()) observe({ kind: 'gateTimeout', ...event });
+    if (overtakes) observe({ kind: 'gateTimeout', ...event });
     this.write(bytes);
   }
 
@@ -333,8 +281,4 @@ class DeltaStream implements AdsStream {
     this.programmedSeq = seq;
     this.options.observe({ kind: 'programmed', stream: this.id, seq });
   }
-}
-
-function isRoutes(typeUrl: string): boolean {
-  return typeUrl === typeUrls.routes || typeUrl === typeUrls.scopedRoutes;
 }

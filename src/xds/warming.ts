@@ -46,7 +46,7 @@ export class WarmingClusters {
 
   /** When the last of those was sent that the client did not have before; minus infinity if there is none. */
   get lastAddedAt(): number {
-    return Math.max(Number.NEGATIVE_INFINITY, ...this.added().map(([, { sentAt }]) => sentAt));
+    return this.added().reduce((last, [, { sentAt }]) => Math.max(last, sentAt), Number.NEGATIVE_INFINITY);
   }
 
   /** Stops waiting for those that the client did not have before. @returns whether there were any. */

@@ -31,7 +31,7 @@ export async function startBackend(
   handler: Handler = echo(name),
   address = '127.0.0.1',
 ): Promise<Backend> {
-  const server = createServer({ keepAliveTimeout: 120_000 }, handler);
+  const server = createServer({ keepAliveTimeout: 120_000, maxHeaderSize: 64 * 1024 }, handler);
   server.listen(0, address);
   await once(server, 'listening');
   const { port } = server.address() as { port: number };

@@ -151,7 +151,10 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
 /** @throws Error for a manifest that is no valid object: a fault of the test. */
 export function changesOf(manifests: readonly Manifest[]): ObjectChange[] {
   return manifests.flatMap((manifest) => {
-    const { objects, problems, invalid } = decodeObject(manifest, { defaultNamespace: 'default' });
+    const { objects, problems, invalid } = decodeObject(manifest, {
+      defaultNamespace: 'default',
+      keepResourceVersion: false,
+    });
     if (invalid) throw new Error(`invalid ${manifest.kind}: ${JSON.stringify(problems)}`);
     return objects.map((upsert) => ({ upsert }));
   });

@@ -96,11 +96,11 @@ export async function sendHttp2(request: Omit<Request, 'tls'>): Promise<Answer> 
 }
 
 /** Bytes as they are written, for requests that no client library sends; resolves with everything until the peer closes. */
-export function sendRaw(port: number, text: string): Promise<string> {
+export function sendRaw(port: number, text: string, { timeoutMs = TIMEOUT_MS } = {}): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const socket = netConnect({ host: '127.0.0.1', port });
   const chunks: Buffer[] = [];
-  socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error(`port ${port} did not close the connection`)));
+  socket.setTimeout(timeoutMs, () => socket.destroy(new Error(`port ${port} did not close the connection`)));
   socket.on('data', (chunk) => chunks.push(chunk));
   socket.on('error', reject);
   socket.on('close', () => resolve(Buffer.concat(chunks).toString('latin1')));

@@ -9,11 +9,11 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { findEnvoy } from '../../src/envoy/binary.ts';
 import { buildBootstrap } from '../../src/envoy/bootstrap.ts';
 import { encode } from '../../src/envoy/codec.ts';
+import type { StreamLimits } from '../../src/xds/limits.ts';
 import type { XdsEvent } from '../../src/xds/observer.ts';
 import type { ResourceChange } from '../../src/xds/resource.ts';
 import { createXdsServer, type XdsServer } from '../../src/xds/server.ts';
 import { SnapshotStore } from '../../src/xds/store.ts';
-import type { StreamLimits } from '../../src/xds/stream.ts';
 import { CDS, EDS, LDS, RDS } from './support.ts';
 
 const ADS = { ads: {}, resource_api_version: 2 } as const;

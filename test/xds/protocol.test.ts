@@ -358,6 +358,13 @@ describe('before and after', () => {
     expect(client.next()).toEqual(['CDS a']);
   });
 
+  test('a stream that finishes before the first commit ends at once', () => {
+    const client = connect().request(CDS);
+    client.stream.finish();
+    clock.run();
+    expect(client.status?.code).toBe(14);
+  });
+
   test('a client that does not read is dropped', () => {
     commit(put(CDS, 'a'));
     const client = connect();

@@ -1,10 +1,11 @@
 /** A client of the delta protocol in memory: it speaks to a stream directly and keeps what a proxy would hold. */
 import protobuf from 'protobufjs';
 import type { Clock } from '../../src/xds/clock.ts';
+import type { StreamLimits } from '../../src/xds/limits.ts';
 import type { StreamStatus, XdsEvent, XdsObserver } from '../../src/xds/observer.ts';
 import { type Resource, type ResourceChange, type TypeUrl, typeUrls } from '../../src/xds/resource.ts';
 import type { SnapshotStore } from '../../src/xds/store.ts';
-import { type AdsStream, createAdsStream, type StreamLimits } from '../../src/xds/stream.ts';
+import { type AdsStream, createAdsStream } from '../../src/xds/stream.ts';
 import type { ClientNode, DeltaRequest } from '../../src/xds/wire.ts';
 
 export const { cluster: CDS, endpoints: EDS, secret: SDS, listener: LDS, routes: RDS, scopedRoutes: SRDS } = typeUrls;

@@ -1,0 +1,303 @@
+import { once } from 'node:events';
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { connect as http2Connect } from 'node:http2';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Backend, startBackend } from '../../support/backend.ts';
+import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { sendHttp2, sendRaw } from '../../support/http-client.ts';
+import { endpointSlice, ingress, service } from '../../support/manifests.ts';
+import { observe, type Services, startServices, testCases } from './cases.ts';
+import { type RawBackend, startRawBackend } from './raw-backend.ts';
+import { openWebSocket, startUpgradingBackend, type UpgradingBackend } from './upgrade.ts';
+
+const MIB = 1024 * 1024;
+
+let gateway: Gateway;
+let services: Services;
+let streaming: Backend;
+let upgrading: UpgradingBackend;
+/** Answers with the first line of the request. */
+let firstLine: RawBackend;
+/** The streaming backend goes on once the client has seen the beginning. */
+const firstArrived = Promise.withResolvers<void>();
+
+beforeAll(async () => {
+  services = await startServices('web');
+  streaming = await startBackend('streaming', async (request, response) => {
+    request.resume();
+    response.write('first');
+    await firstArrived.promise;
+    response.end('second');
+  });
+  firstLine = await startRawBackend((socket, request) => {
+    const body = request.split('\r\n', 1)[0] ?? '';
+    socket.end(`HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+  });
+  upgrading = await startUpgradingBackend();
+  gateway = await startGateway({
+    manifests: [
+      ...services.manifests,
+      service('streaming'),
+      streaming.slice('streaming'),
+      service('upgrading'),
+      upgrading.slice('upgrading'),
+      service('first-line'),
+      endpointSlice('first-line', ['127.0.0.1'], { port: firstLine.port }),
+      ...['web', 'streaming', 'upgrading', 'first-line'].map((name) =>
+        ingress({ name, rules: [{ host: `${name}.example.com`, paths: [{ service: `${name}:80` }] }] }),
+      ),
+    ],
+  });
+});
+afterAll(async () => {
+  await gateway?.close();
+  await Promise.all([services, streaming, upgrading, firstLine].map((part) => part?.close()));
+});
+
+/** A request of raw lines to `web.example.com`, on a connection that ends with it. */
+function raw(requestLine: string, headers: readonly string[] = [], body = ''): Promise<string> {
+  const lines = [requestLine, 'Host: web.example.com', 'Connection: close', ...headers];
+  return sendRaw(gateway.httpPort, `${lines.join('\r\n')}\r\n\r\n${body}`);
+}
+
+describe('methods', () => {
+  testCases(
+    () => gateway,
+    ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'PROPFIND', 'REPORT', 'PURGE'].map((method) => ({
+      url: 'http://web.example.com/',
+      method,
+      backend: 'web',
+    })),
+  );
+
+  test('HEAD has no body', async () => {
+    const { answer } = await observe(gateway, { url: 'http://web.example.com/', method: 'HEAD' });
+    expect([answer.status, answer.headers['content-type'], answer.body]).toEqual([200, 'application/json', '']);
+    const missing = await observe(gateway, { url: 'http://unknown.example.org/', method: 'HEAD' });
+    expect([missing.answer.status, missing.answer.body]).toEqual([404, '']);
+  });
+
+  test('one that nobody has heard of reaches the backend', async () => {
+    const text = 'FOO /x HTTP/1.1\r\nHost: first-line.example.com\r\nConnection: close\r\n\r\n';
+    expect(await sendRaw(gateway.httpPort, text)).toContain('\r\n\r\nFOO /x HTTP/1.1');
+  });
+});
+
+describe('bodies', () => {
+  test.each([
+    ['http', MIB, 200],
+    ['http', MIB + 1, 413],
+    ['https', MIB, 200],
+    ['https', MIB + 1, 413],
+  ])('%s: %i bytes: %i', async (scheme, bytes, status) => {
+    const url = `${scheme}://web.example.com/`;
+    const { answer, received } = await observe(gateway, { url, method: 'POST', body: 'x'.repeat(bytes) });
+    expect([answer.status, received?.body.length]).toEqual([status, status === 200 ? bytes : undefined]);
+    if (status === 413) expect(answer.body).toContain('<center><h1>413 Request Entity Too Large</h1></center>');
+  });
+
+  test.each([
+    [MIB, /^HTTP\/1\.1 200 /],
+    [MIB + 1, /^HTTP\/1\.1 413 /],
+  ])('in chunks: %i bytes', async (bytes, status) => {
+    const chunk = `${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n0\r\n\r\n`;
+    expect(await raw('POST / HTTP/1.1', ['Transfer-Encoding: chunked'], chunk)).toMatch(status);
+  });
+
+  test('an empty one', async () => {
+    const { received } = await observe(gateway, { url: 'http://web.example.com/', method: 'POST', body: '' });
+    expect(received).toMatchObject({ method: 'POST', body: '' });
+  });
+
+  test('an answer arrives while it is written', async () => {
+    const outgoing = httpRequest({
+      port: gateway.httpPort,
+      host: '127.0.0.1',
+      headers: { host: 'streaming.example.com' },
+    });
+    const [response] = (await once(outgoing.end(), 'response')) as [IncomingMessage];
+    const [first] = await once(response.setEncoding('utf8'), 'data');
+    firstArrived.resolve();
+    const [second] = await once(response, 'data');
+    expect([first, second]).toEqual(['first', 'second']);
+  });
+
+  test('a length and chunks at once are refused', async () => {
+    const headers = ['Content-Length: 5', 'Transfer-Encoding: chunked'];
+    expect(await raw('POST / HTTP/1.1', headers, '0\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
+  });
+});
+
+describe('headers', () => {
+  test('30 KiB of them arrive', async () => {
+    const cookie = 'x'.repeat(30 * 1024);
+    const { received } = await observe(gateway, { url: 'http://web.example.com/', headers: { cookie } });
+    expect(received?.headers.cookie).toBe(cookie);
+  });
+
+  test('more than 32 KiB are refused', async () => {
+    const headers = { cookie: 'x'.repeat(40 * 1024) };
+    expect((await observe(gateway, { url: 'http://web.example.com/', headers })).answer.status).toBe(431);
+  });
+
+  test('150 of them arrive', async () => {
+    const headers = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`x-${index}`, '1']));
+    const { received } = await observe(gateway, { url: 'http://web.example.com/', headers });
+    expect(received?.headers['x-149']).toBe('1');
+  });
+
+  test('a name that is none is refused', async () => {
+    expect(await raw('GET / HTTP/1.1', ['bad name: 1'])).toMatch(/^HTTP\/1\.1 400 /);
+  });
+});
+
+describe('HTTP/1.0', () => {
+  test('with a Host', async () => {
+    const answer = await sendRaw(gateway.httpPort, 'GET /x HTTP/1.0\r\nHost: web.example.com\r\n\r\n');
+    expect(answer).toMatch(/^HTTP\/1\.0 200 OK\r\n/);
+    expect(answer).toContain('"url":"/x"');
+  });
+
+  test('without a Host: the default server', async () => {
+    expect(await sendRaw(gateway.httpPort, 'GET / HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.0 404 /);
+  });
+});
+
+describe('HTTP/2', () => {
+  test('over TLS, as it is negotiated', async () => {
+    const answer = await sendHttp2({ port: gateway.httpsPort, host: 'web.example.com', method: 'POST', body: 'x' });
+    expect(JSON.parse(answer.body)).toMatchObject({ backend: 'web', method: 'POST', body: 'x' });
+  });
+
+  test('without TLS, for a client that knows', async () => {
+    const session = http2Connect(`http://127.0.0.1:${gateway.httpPort}`);
+    const stream = session.request({ ':authority': 'web.example.com', ':path': '/' });
+    const [headers] = (await once(stream, 'response')) as [{ ':status': number }];
+    expect(headers[':status']).toBe(200);
+    session.destroy();
+  });
+
+  test('fifty requests at once on one connection', async () => {
+    const session = http2Connect(`https://127.0.0.1:${gateway.httpsPort}`, { rejectUnauthorized: false });
+    const statuses = await Promise.all(
+      Array.from({ length: 50 }, async () => {
+        const stream = session.request({ ':authority': 'web.example.com', ':path': '/' });
+        const [headers] = (await once(stream, 'response')) as [{ ':status': number }];
+        stream.resume();
+        return headers[':status'];
+      }),
+    );
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    session.destroy();
+  });
+});
+
+describe('keep-alive', () => {
+  test('a connection serves many requests, and ends after a thousand', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const sockets = new Set<Socket>();
+    const closes: number[] = [];
+    for (let count = 1; count <= 1001; count += 1) {
+      const response = await keptAlive(agent, sockets);
+      if (response.headers.connection === 'close') closes.push(count);
+    }
+    expect(closes).toEqual([1000]);
+    expect(sockets.size).toBe(2);
+    agent.destroy();
+  });
+
+  test('a refused body closes only its own connection', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const sockets = new Set<Socket>();
+    await keptAlive(agent, sockets);
+    await observe(gateway, { url: 'http://web.example.com/', method: 'POST', body: 'x'.repeat(MIB + 1) });
+    await keptAlive(agent, sockets);
+    expect(sockets.size).toBe(1);
+    agent.destroy();
+  });
+});
+
+async function keptAlive(agent: Agent, sockets: Set<Socket>): Promise<IncomingMessage> {
+  const outgoing = httpRequest({
+    host: '127.0.0.1',
+    port: gateway.httpPort,
+    path: '/',
+    headers: { host: 'web.example.com' },
+    agent,
+  });
+  outgoing.on('socket', (socket) => sockets.add(socket));
+  outgoing.end();
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+  response.resume();
+  await once(response, 'end');
+  return response;
+}
+
+describe('upgrades', () => {
+  test.each(['websocket', 'WebSocket', 'SPDY/3.1'])('%s: bytes go both ways', async (protocol) => {
+    const socket = await openWebSocket(gateway.httpPort, 'upgrading.example.com', protocol);
+    expect(socket.head).toMatch(/^HTTP\/1\.1 101 /);
+    expect(await socket.exchange('hello')).toBe('hello');
+    expect(await socket.exchange('again')).toBe('again');
+    socket.close();
+  });
+
+  test('more bytes than a body may have', async () => {
+    const socket = await openWebSocket(gateway.httpPort, 'upgrading.example.com', 'websocket');
+    const text = 'x'.repeat(3 * MIB);
+    expect(await socket.exchange(text)).toBe(text);
+    socket.close();
+  });
+
+  test('the backend sees the request and its headers', async () => {
+    const socket = await openWebSocket(gateway.httpPort, 'upgrading.example.com', 'websocket', '/chat?room=1');
+    expect(upgrading.requests.at(-1)).toMatchObject({
+      url: '/chat?room=1',
+      headers: { upgrade: 'websocket', 'x-real-ip': '127.0.0.1', 'x-forwarded-proto': 'http' },
+    });
+    socket.close();
+  });
+
+  test('a backend that declines answers as ever', async () => {
+    const { received, answer } = await observe(gateway, {
+      url: 'http://web.example.com/',
+      headers: { connection: 'upgrade', upgrade: 'websocket' },
+    });
+    expect(received?.backend).toBe('web');
+  });
+
+  test.each(['TLS/1.0', 'HTTP/2.0', 'h2c'])(
+    'an offer of %s is not taken, and the request is served',
+    async (protocol) => {
+      const { received } = await observe(gateway, {
+        url: 'http://web.example.com/',
+        headers: { connection: 'upgrade', upgrade: protocol },
+      });
+      expect(received?.backend).toBe('web');
+    },
+  );
+});
+
+describe('a client that is slow', () => {
+  test('is waited for', async () => {
+    const socket = connect({ port: gateway.httpPort, host: '127.0.0.1' });
+    const parts = [
+      'POST / HTTP/1.1\r\nHost: web.exam',
+      'ple.com\r\nConnection: close\r\n',
+      'Content-Length: 4\r\n\r\nab',
+      'cd',
+    ];
+    for (const part of parts) {
+      socket.write(part);
+      await delay(50);
+    }
+    let text = '';
+    socket.setEncoding('utf8').on('data', (data: string) => {
+      text += data;
+    });
+    await once(socket, 'close');
+    expect(text).toContain('"body":"abcd"');
+  });
+});
