@@ -18,6 +18,7 @@ let gateway: Gateway;
 let services: Services;
 let streaming: Backend;
 let upgrading: UpgradingBackend;
+let declining: Backend;
 /** Answers with the first line of the request. */
 let firstLine: RawBackend;
 /** The streaming backend goes on once the client has seen the beginning. */
@@ -31,6 +32,10 @@ beforeAll(async () => {
     await firstArrived.promise;
     response.end('second');
   });
+  declining = await startBackend('declining', (request, response) => {
+    response.writeHead(Number(request.url?.slice(1)), { location: '/elsewhere' });
+    response.end('declined');
+  });
   firstLine = await startRawBackend((socket, request) => {
     const body = request.split('\r\n', 1)[0] ?? '';
     socket.end(`HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
@@ -43,9 +48,11 @@ beforeAll(async () => {
       streaming.slice('streaming'),
       service('upgrading'),
       upgrading.slice('upgrading'),
+      service('declining'),
+      declining.slice('declining'),
       service('first-line'),
       endpointSlice('first-line', ['127.0.0.1'], { port: firstLine.port }),
-      ...['web', 'streaming', 'upgrading', 'first-line'].map((name) =>
+      ...['web', 'streaming', 'upgrading', 'declining', 'first-line'].map((name) =>
         ingress({ name, rules: [{ host: `${name}.example.com`, paths: [{ service: `${name}:80` }] }] }),
       ),
     ],
@@ -53,7 +60,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await gateway?.close();
-  await Promise.all([services, streaming, upgrading, firstLine].map((part) => part?.close()));
+  await Promise.all([services, streaming, upgrading, declining, firstLine].map((part) => part?.close()));
 });
 
 /** A request of raw lines to `web.example.com`, on a connection that ends with it. */
@@ -260,12 +267,15 @@ describe('upgrades', () => {
     socket.close();
   });
 
-  test('a backend that declines answers as ever', async () => {
-    const { received, answer } = await observe(gateway, {
-      url: 'http://web.example.com/',
-      headers: { connection: 'upgrade', upgrade: 'websocket' },
-    });
-    expect(received?.backend).toBe('web');
+  test.each([
+    ['/426', 426, 'declined'],
+    // Envoy passes on an answer below 400 without its body.
+    ['/302', 302, undefined],
+  ])('a backend that declines by %s', async (path, status, text) => {
+    const headers = { connection: 'upgrade', upgrade: 'websocket' };
+    const { answer } = await observe(gateway, { url: `http://declining.example.com${path}`, headers });
+    expect([answer.status, answer.headers.location]).toEqual([status, '/elsewhere']);
+    if (text !== undefined) expect(answer.body).toBe(text);
   });
 
   test.each(['TLS/1.0', 'HTTP/2.0', 'h2c'])(
