@@ -130,6 +130,25 @@ describe('a cluster that does not warm', () => {
     expect(client.events.filter((event) => event.kind === 'response' && event.superseding)).toHaveLength(1);
   });
 
+  test('and whose ACK comes late says nothing about the clusters after it', () => {
+    const client = synced();
+    commit(put(CDS, 'slow'));
+    clock.advance(1000);
+    commit(put(CDS, 'b'), put(RDS, 'r@2'));
+    client.ack(CDS);
+    expect(client.next()).toEqual(['CDS slow', 'CDS b']);
+    client.ack(CDS);
+    expect(client.next()).toEqual(['RDS r']);
+  });
+
+  test('and is changed meanwhile is still new to the client', () => {
+    const client = synced();
+    commit(put(CDS, 'b'));
+    clock.advance(1000);
+    commit(put(CDS, 'b@2'), put(RDS, 'r@2'));
+    expect(client.next()).toEqual(['CDS b', 'CDS b']);
+  });
+
   test('late replies to superseded clusters are taken in any order', () => {
     const client = synced();
     commit(put(CDS, 'slow'));

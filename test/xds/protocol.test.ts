@@ -375,6 +375,15 @@ describe('before and after', () => {
     clock.advance(2000);
     expect(client.status).toEqual({ code: 14, message: 'the client does not read' });
   });
+
+  test('a stream that is closed in the middle of a write leaves nothing behind', () => {
+    commit(put(CDS, 'a'));
+    const client = connect();
+    client.blocked = true;
+    client.request(CDS);
+    client.stream.close();
+    expect(clock.waiting).toBe(0);
+  });
 });
 
 describe('refusals', () => {
