@@ -43,8 +43,8 @@ describe('documents', () => {
     expect(decisions.filter((name) => !index.includes(`(${name})`))).toEqual([]);
   });
 
-  it.each(Object.keys(documents))('docs/%s is what the generator writes', (name) => {
-    expect(read(join('docs', name))).toBe(documents[name]?.());
+  it.each(Object.keys(documents))('docs/%s is what the generator writes', async (name) => {
+    expect(read(join('docs', name))).toBe(await documents[name]?.());
   });
 
   it('docs/diagnostics.md explains every code', () => {

@@ -13,11 +13,20 @@ export interface MetricSources {
   readonly diagnostics: () => Readonly<Record<string, number>>;
 }
 
+/** What `/metrics` documents itself with. */
+export interface MetricDescription {
+  readonly name: string;
+  readonly type: string;
+  readonly help: string;
+}
+
 export interface Metrics {
   readonly observe: XdsObserver;
   /** A pass took this long and, when it changed resources, made this commit. */
   passed(durationMs: number, seq: number | undefined): void;
   render(): Promise<{ readonly contentType: string; readonly text: string }>;
+  /** Our own metrics, without those of the process. */
+  describe(): Promise<readonly MetricDescription[]>;
 }
 
 const PREFIX = 'ingress_xds_';
@@ -47,6 +56,12 @@ export function createMetrics(sources: MetricSources): Metrics {
       if (seq !== undefined) latency.committed(seq);
     },
     render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+    describe: async () => {
+      const metrics = await registry.getMetricsAsJSON();
+      return metrics
+        .filter(({ name }) => name.startsWith(PREFIX))
+        .map(({ name, type, help }) => ({ name, type: String(type), help }));
+    },
   };
 }
 
