@@ -14,36 +14,58 @@ export interface StaticBootstrapOptions {
 
 type Json = { [key: string]: Json } & Json[];
 
+/** Resources in Envoy's JSON form, by kind; of each kind in any order. */
+export interface StaticResources {
+  readonly listeners: readonly unknown[];
+  readonly routes: readonly unknown[];
+  readonly clusters: readonly unknown[];
+  readonly endpoints: readonly unknown[];
+  readonly secrets: readonly unknown[];
+}
+
 /**
  * A bootstrap for `envoy -c` (JSON) that holds the resources themselves: what they would ask the control plane for is written in
  * its place. Envoy then checks everything at once, without a control plane: `--mode validate`. Private keys are written out.
  * @throws Error if a resource refers to one that is not given.
  */
 export function staticBootstrap(resources: Iterable<StaticResource>, options: StaticBootstrapOptions = {}): object {
-  const byType = new Map<string, Map<string, Json>>();
-  for (const { typeUrl, name, bytes } of resources) {
+  const byType = new Map<string, unknown[]>();
+  for (const { typeUrl, bytes } of resources) {
     const message = typeUrl.slice(typeUrl.indexOf('/') + 1) as MessageName;
-    const ofType = byType.get(message) ?? new Map<string, Json>();
-    byType.set(message, ofType.set(name, toJson(message, bytes(), { redact: false }) as Json));
+    const ofType = byType.get(message) ?? [];
+    ofType.push(toJson(message, bytes(), { redact: false }));
+    byType.set(message, ofType);
   }
-  const all = (message: string) => byType.get(message) ?? new Map<string, Json>();
-  const named = (message: string, name: unknown): Json => {
-    const found = all(message).get(String(name));
-    if (found === undefined) throw new Error(`there is no ${message} ${name}`);
+  const all = (message: MessageName) => byType.get(message) ?? [];
+  return inlineBootstrap(
+    {
+      listeners: all('envoy.config.listener.v3.Listener'),
+      routes: all('envoy.config.route.v3.RouteConfiguration'),
+      clusters: all('envoy.config.cluster.v3.Cluster'),
+      endpoints: all('envoy.config.endpoint.v3.ClusterLoadAssignment'),
+      secrets: all('envoy.extensions.transport_sockets.tls.v3.Secret'),
+    },
+    options,
+  );
+}
+
+/** The same from resources in JSON form. @throws Error as `staticBootstrap` */
+export function inlineBootstrap(resources: StaticResources, options: StaticBootstrapOptions = {}): object {
+  const find = (kind: 'routes' | 'endpoints' | 'secrets', name: unknown): Json => {
+    const found = (resources[kind] as readonly Json[]).find((one) => (one['name'] ?? one['cluster_name']) === name);
+    if (found === undefined) throw new Error(`there are no ${kind} of the name ${name}`);
     return structuredClone(found);
   };
   const inline: Inline = {
-    routes: (name) => named('envoy.config.route.v3.RouteConfiguration', name),
-    endpoints: (name) => named('envoy.config.endpoint.v3.ClusterLoadAssignment', name),
-    certificate: (name) => named('envoy.extensions.transport_sockets.tls.v3.Secret', name)['tls_certificate'] as Json,
+    routes: (name) => find('routes', name),
+    endpoints: (name) => find('endpoints', name),
+    certificate: (name) => find('secrets', name)['tls_certificate'] as Json,
   };
-  const clusters = [...all('envoy.config.cluster.v3.Cluster').values()];
-  const listeners = [...all('envoy.config.listener.v3.Listener').values()];
   return {
     ...(options.adminSocket ? { admin: { address: { pipe: { path: options.adminSocket } } } } : {}),
     static_resources: {
-      clusters: clusters.map((cluster) => staticCluster(cluster, inline)),
-      listeners: listeners.map((listener) => staticListener(listener, inline)),
+      clusters: (resources.clusters as readonly Json[]).map((cluster) => staticCluster(cluster, inline)),
+      listeners: (resources.listeners as readonly Json[]).map((listener) => staticListener(listener, inline)),
     },
   };
 }
