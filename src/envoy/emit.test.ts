@@ -220,7 +220,7 @@ describe('the https listener', () => {
     const serverNames = ['a', 'b', 'c'].map((label) => ({ name: `${label}.example.com`, certificate: 'shop/tls' }));
     model.listeners.set('https', { name: 'https', port: 443, serverNames });
     engine.pass();
-    expect(chains(resource('listener', 'https')!.bytes())).toEqual(['shop/tls']);
+    expect(chains(resource('listener', 'https')!.bytes())).toEqual([DEFAULT_CERTIFICATE, 'shop/tls']);
   });
 
   test('leaves names whose certificate is missing to the default chain', () => {
@@ -228,12 +228,13 @@ describe('the https listener', () => {
     model.certificates.set('shop/tls', undefined);
     engine.pass();
     const listener = decode('envoy.config.listener.v3.Listener', resource('listener', 'https')!.bytes());
-    expect(listener.filter_chains).toBeUndefined();
+    // Envoy replaces a listener as a whole when it has no chain but the default one.
+    expect(listener.filter_chains?.map(({ name }) => name)).toEqual([DEFAULT_CERTIFICATE]);
     expect(listener.filter_chain_matcher).toBeUndefined();
     expect(listener.default_filter_chain?.name).toBe('default');
   });
 
-  test('has a chain of the default certificate besides the default chain only where a name asks for it', () => {
+  test('leads a name to the chain of the default certificate where it asks for it', () => {
     const { model, engine, resource } = setUpShop();
     const serverNames = [{ name: 'a.example.com', certificate: DEFAULT_CERTIFICATE }];
     model.listeners.set('https', { name: 'https', port: 443, serverNames });
@@ -256,7 +257,7 @@ describe('the https listener', () => {
       ],
     });
     engine.pass();
-    expect(chains(resource('listener', 'https')!.bytes())).toEqual(['blog/tls', 'shop/tls']);
+    expect(chains(resource('listener', 'https')!.bytes())).toEqual(['blog/tls', DEFAULT_CERTIFICATE, 'shop/tls']);
     expect(chain()).toEqual(before);
   });
 
