@@ -77,6 +77,11 @@ export class TypeChannel {
     return this.subscription.pending;
   }
 
+  /** Number of names that the client asks for. */
+  get size(): number {
+    return this.subscription.size;
+  }
+
   /** Whether resources wait that the client does not hold yet. */
   get hasAdditions(): boolean {
     return this.subscription.hasAdditions();
@@ -105,14 +110,18 @@ export class TypeChannel {
 
   /** @param notBefore when removals of this commit may be sent at the earliest, if their parents have moved on by then. */
   commit(seq: number, { changed, removed }: TypeChange, notBefore: number): void {
-    for (const name of changed) {
+    for (const name of this.spelled(changed)) {
       this.held.delete(name);
       this.subscription.mark(name);
     }
-    for (const name of removed) {
+    for (const name of this.spelled(removed)) {
       this.subscription.unmark(name);
       if (this.subscription.holds(name)) this.remove(name, seq, notBefore);
     }
+  }
+
+  private *spelled(names: Iterable<string>): Iterable<string> {
+    for (const name of names) yield* this.subscription.spellingsOf(name);
   }
 
   /** Compares a new subscription with the snapshot; what the client holds and is gone is removed like anything else. */

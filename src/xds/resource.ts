@@ -21,6 +21,11 @@ export interface Resource {
    * are not assembled for nobody; equal calls give equal bytes. The result is never modified.
    */
   bytes(): Uint8Array;
+  /**
+   * The same message under another spelling of its name, for messages that repeat it. A resource that has this is found in upper
+   * and lower case (its own name is in lower case), and what is returned is not kept, nor what `bytes` returns.
+   */
+  bytesAs?(spelling: string): Uint8Array;
   /** For a cluster: the endpoints it names; they are sent again whenever the cluster was (Envoy does not ask again). */
   readonly endpoints?: string;
   /** What made it, for reports about a rejected resource: keys of Ingresses (`namespace/name`). Not part of the content. */

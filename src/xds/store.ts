@@ -23,6 +23,8 @@ export interface StoredResource {
   body(): Uint8Array;
   /** Keys of the Ingresses that made it. */
   origin(): readonly string[];
+  /** The same under another spelling of its name; `undefined` for what has one spelling only. */
+  as(spelling: string): StoredResource | undefined;
 }
 
 /** The resources of one type. */
@@ -56,6 +58,7 @@ class Entry implements StoredResource {
   }
 
   body(): Uint8Array {
+    if (this.resource.bytesAs !== undefined) return this.resource.bytes();
     if (this.bytes === undefined) {
       this.bytes = this.resource.bytes();
       this.observe({ kind: 'encoded', typeUrl: this.typeUrl, name: this.name, bytes: this.bytes.length });
@@ -66,6 +69,19 @@ class Entry implements StoredResource {
   origin(): readonly string[] {
     const { origin } = this.resource;
     return typeof origin === 'function' ? origin() : origin;
+  }
+
+  as(spelling: string): StoredResource | undefined {
+    const { resource } = this;
+    if (resource.bytesAs === undefined) return undefined;
+    return {
+      name: spelling,
+      version: resource.version,
+      endpoints: undefined,
+      body: () => resource.bytesAs?.(spelling) ?? resource.bytes(),
+      origin: () => this.origin(),
+      as: (other) => this.as(other),
+    };
   }
 }
 

@@ -29,6 +29,8 @@ export interface AdsStream {
   readonly id: StreamId;
   /** The commit up to which the client has accepted everything; 0 until it has asked for clusters and listeners. */
   readonly programmedSeq: number;
+  /** How many names of a type the client asks for now. */
+  subscribed(typeUrl: string): number;
   receive(request: DeltaRequest): void;
   /** The transport is gone: nothing is sent any more. */
   close(): void;
@@ -79,6 +81,10 @@ class DeltaStream implements AdsStream {
     this.openedAt = options.clock.now();
     this.gates = new Gates(this.limits, this.openedAt);
     this.unsubscribe = options.store.subscribe((commit) => this.commit(commit));
+  }
+
+  subscribed(typeUrl: string): number {
+    return this.channel(typeUrl)?.size ?? 0;
   }
 
   receive(request: DeltaRequest): void {

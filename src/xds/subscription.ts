@@ -2,6 +2,7 @@
  * What one stream wants and holds of one type, by the rules of the delta protocol
  * (https://www.envoyproxy.io/docs/envoy/v1.40.0/api-docs/xds_protocol#incremental-xds). No I/O, no time.
  */
+import { Spellings } from './spellings.ts';
 import type { StoredResource, TypeSnapshot } from './store.ts';
 import { RESOURCE_OVERHEAD_BYTES } from './wire.ts';
 
@@ -31,6 +32,7 @@ export class DeltaSubscription {
   private started = false;
   private wildcard = false;
   private readonly names = new Set<string>();
+  private readonly spellings = new Spellings();
   /** Name → version as it was sent, rejected or not: what was rejected is not sent again until it changes. */
   private readonly known = new Map<string, string>();
   /** To be compared with the snapshot when the next response is made. Like `asked`, holds only what the client wants. */
@@ -49,6 +51,17 @@ export class DeltaSubscription {
   /** Whether there may be something to send. */
   get pending(): boolean {
     return this.answerDue || this.resyncDue || this.dirty.size > 0 || this.asked.size > 0;
+  }
+
+  /** Number of names that are asked for. */
+  get size(): number {
+    return this.names.size;
+  }
+
+  /** A name of the snapshot in every spelling that is asked for, itself included. */
+  *spellingsOf(name: string): Iterable<string> {
+    yield name;
+    yield* this.spellings.of(name);
   }
 
   covers(name: string): boolean {
@@ -81,7 +94,7 @@ export class DeltaSubscription {
 
   /** Sends a resource that exists once more, whatever its version, if the client wants it at all. */
   sendAgain(name: string): void {
-    if (!this.covers(name) || this.snapshot.get(name) === undefined) return;
+    if (!this.covers(name) || this.find(name) === undefined) return;
     if (this.known.has(name)) this.known.set(name, TO_SEND_AGAIN);
     this.dirty.add(name);
   }
@@ -96,7 +109,7 @@ export class DeltaSubscription {
     if (this.wildcard) for (const name of this.snapshot.names()) this.dirty.add(name);
     const gone: string[] = [];
     for (const name of this.known.keys()) {
-      if (this.snapshot.get(name) === undefined && !this.names.has(name)) gone.push(name);
+      if (this.find(name) === undefined && !this.names.has(name)) gone.push(name);
     }
     return gone;
   }
@@ -105,7 +118,7 @@ export class DeltaSubscription {
   hasAdditions(): boolean {
     for (const queue of [this.asked, this.dirty]) {
       for (const name of queue) {
-        if (!this.known.has(name) && this.snapshot.get(name) !== undefined) return true;
+        if (!this.known.has(name) && this.find(name) !== undefined) return true;
       }
     }
     return false;
@@ -127,6 +140,13 @@ export class DeltaSubscription {
     return this.answer(batch);
   }
 
+  private find(name: string): StoredResource | undefined {
+    const exact = this.snapshot.get(name);
+    if (exact !== undefined) return exact;
+    const other = this.spellings.nameOf(name);
+    return other === undefined ? undefined : this.snapshot.get(other)?.as(name);
+  }
+
   private answer(batch: BatchBuilder): Batch | undefined {
     const due = this.answerDue || !batch.empty;
     this.answerDue = false;
@@ -135,7 +155,7 @@ export class DeltaSubscription {
 
   /** @returns whether the name fitted in. */
   private takeOne(name: string, asked: boolean, batch: BatchBuilder): boolean {
-    const resource = this.snapshot.get(name);
+    const resource = this.find(name);
     if (!asked && this.known.get(name) === resource?.version) return true;
     if (resource === undefined) {
       if (!batch.remove(name)) return false;
@@ -157,6 +177,7 @@ export class DeltaSubscription {
     if (name === WILDCARD) this.startWildcard();
     else if (name !== '') {
       this.names.add(name);
+      this.spellings.add(name);
       // A client that comes back and says which version it holds is told only what differs.
       if (first && this.known.has(name)) this.dirty.add(name);
       else this.asked.add(name);
@@ -176,6 +197,7 @@ export class DeltaSubscription {
       this.answerDue = false;
       this.forgetUncovered();
     } else if (this.names.delete(name)) {
+      this.spellings.delete(name);
       // Under a wildcard the client cannot know whether it may keep the resource: it is told where it stands.
       if (this.wildcard) this.asked.add(name);
       else this.forget(name);
