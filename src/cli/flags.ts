@@ -70,6 +70,11 @@ export const ingressFlags = {
     default: false,
     describe: 'Ignore Ingresses that have spec.defaultBackend',
   },
+  'deep-inspect': {
+    type: 'boolean',
+    default: true,
+    describe: 'Refuse Ingresses with dangerous text in hosts, paths or tls, as ingress-nginx does',
+  },
   'http-port': { type: 'number', requiresArg: true, default: 80, describe: 'Port for HTTP' },
   'https-port': { type: 'number', requiresArg: true, default: 443, describe: 'Port for HTTPS' },
 } as const satisfies Record<string, Options>;
@@ -144,6 +149,7 @@ export interface IngressArguments {
   readonly defaultBackendService?: string;
   readonly defaultSslCertificate?: string;
   readonly disableCatchAll: boolean;
+  readonly deepInspect: boolean;
   readonly httpPort: number;
   readonly httpsPort: number;
 }
@@ -223,6 +229,7 @@ export function buildOptionsFrom(args: IngressArguments): Omit<BuildOptions, 'ge
     ...(args.defaultBackendService !== undefined && { defaultBackendService: args.defaultBackendService }),
     ...(args.defaultSslCertificate !== undefined && { defaultSslCertificate: args.defaultSslCertificate }),
     disableCatchAll: args.disableCatchAll,
+    deepInspect: args.deepInspect,
     httpPort: args.httpPort,
     httpsPort: args.httpsPort,
   };

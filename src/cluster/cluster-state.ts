@@ -79,7 +79,10 @@ export interface LocalEndpoints {
 
 export type LocalEndpointsKey = EndpointsName;
 
-/** `certificate/namespace/name`: the last good pair of a TLS Secret. */
+/**
+ * `certificate/namespace/name`: the last good pair of a TLS Secret. `ingress/namespace/name`: the last version of an Ingress that
+ * was accepted.
+ */
 export interface MemoryEntry {
   readonly value: unknown;
 }

@@ -5,7 +5,7 @@
 import type { ClusterState, MemoryEntry } from '../cluster/cluster-state.ts';
 import type { Engine, Key, Pass, Table } from '../derive.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
-import { type ObjectKey, objectRef } from '../model/object-ref.ts';
+import { type ObjectKey, type ObjectRef, objectRef } from '../model/object-ref.ts';
 import {
   type Certificate,
   DEFAULT_CERTIFICATE,
@@ -13,12 +13,14 @@ import {
   type PrivateKey,
   type ProxyModel,
 } from '../model/proxy-model.ts';
+import { type AcceptOptions, acceptedMemory, deriveAcceptedIngresses } from './accepted.ts';
 import { parsePair } from './certificate.ts';
 import { deriveClusters, deriveEndpointsReferences } from './cluster.ts';
 import { deriveDefaultBackend } from './default-backend.ts';
 import { diagnose } from './diagnose.ts';
 import { deriveEndpoints } from './endpoints.ts';
 import { deriveGlobalOptions } from './global-options.ts';
+import { deriveHeld } from './held.ts';
 import { indexByHost } from './ingresses-by-host.ts';
 import {
   certificateMemory,
@@ -26,12 +28,12 @@ import {
   deriveSecretCertificates,
   type SecretCertificate,
 } from './secret-certificate.ts';
-import { deriveServedIngresses, type IngressDecision, type IngressOptions } from './served-ingress.ts';
+import { deriveServedIngresses, type IngressDecision } from './served-ingress.ts';
 import { ALL_NAMES, deriveServerNames, mergeServerNames, type ServerNames } from './server-names.ts';
 import { deriveHostTls, type HostTls } from './tls.ts';
 import { deriveVirtualHosts } from './virtual-host.ts';
 
-export interface BuildOptions extends IngressOptions {
+export interface BuildOptions extends AcceptOptions {
   /** `--configmap` */
   readonly configMap?: ObjectKey;
   /** `--default-backend-service` */
@@ -52,6 +54,8 @@ export interface Build {
   readonly servedIngresses: Table<IngressDecision>;
   /** Keyed by host: whether it has TLS, and with which certificate. */
   readonly hostTls: Table<HostTls>;
+  /** The objects whose newest version is refused or broken, so that one of the past is served. */
+  held(): readonly ObjectRef[];
   /** What to remember after a pass, `undefined` to forget; to be set in the memory of the state before the next pass. */
   memory(pass: Pass): Iterable<{ readonly key: Key; readonly value: MemoryEntry | undefined }>;
 }
@@ -61,7 +65,8 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
   const { services, localEndpoints } = state;
   const { defaultSslCertificate } = options;
   const globalOptions = deriveGlobalOptions(engine, state.configMaps, options.configMap);
-  const servedIngresses = deriveServedIngresses(engine, state, options);
+  const acceptedIngresses = deriveAcceptedIngresses(engine, state, options);
+  const servedIngresses = deriveServedIngresses(engine, acceptedIngresses, options);
   const hosts = indexByHost(engine, servedIngresses);
   const certificates = deriveSecretCertificates(engine, { ...state, servedIngresses, defaultSslCertificate });
   const names = deriveCertificateNames(engine, certificates);
@@ -83,6 +88,7 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
     model: { listeners, virtualHosts, clusters, endpoints, certificates: served },
     diagnosticTables: [
       globalOptions,
+      acceptedIngresses,
       servedIngresses,
       certificates,
       hostTls,
@@ -93,7 +99,8 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
     ],
     servedIngresses,
     hostTls,
-    memory: (pass) => certificateMemory(pass, certificates),
+    held: deriveHeld(engine, { Ingress: acceptedIngresses, Secret: certificates }),
+    memory: (pass) => [...acceptedMemory(pass, acceptedIngresses), ...certificateMemory(pass, certificates)],
   };
 }
 

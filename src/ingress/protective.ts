@@ -79,6 +79,15 @@ export function protectiveAnnotations(annotations: Readonly<Record<string, strin
   return [...present(HOST_WIDE_ANNOTATIONS, true), ...present(ANNOTATIONS, false)];
 }
 
+/** The protective annotations that `after` adds to `before` or changes in it; what it takes away is not among them. */
+export function changedProtections(
+  before: Readonly<Record<string, string>>,
+  after: Readonly<Record<string, string>>,
+  prefix: string,
+): Protection[] {
+  return protectiveAnnotations(after, prefix).filter(({ key }) => contentOf(before, key) !== contentOf(after, key));
+}
+
 /** The protective keys of the ConfigMap, in a fixed order. */
 export function protectiveKeys(data: Readonly<Record<string, string>>): string[] {
   return CONFIG_MAP_KEYS.filter((key) => protects(key, contentOf(data, key)));

@@ -1,21 +1,16 @@
-import type { Ingress, IngressBackend, IngressClass, IngressTls } from '../cluster/objects.ts';
+import type { Ingress, IngressBackend, IngressTls } from '../cluster/objects.ts';
 import type { Engine, Table } from '../derive.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { type ObjectKey, objectKey, objectRef } from '../model/object-ref.ts';
 import { DEFAULT_HOST, type HostName, type PathMatch } from '../model/proxy-model.ts';
+import type { AcceptedIngress, AcceptOptions } from './accepted.ts';
 import { contentOf, parseBool } from './annotation.ts';
-import { type ClassOptions, refuseClass } from './class.ts';
 import { diagnose, quote } from './diagnose.ts';
 import { parseHost } from './host.ts';
 import { parsePath } from './path.ts';
 import { type Protection, protectiveAnnotations } from './protective.ts';
 
-export interface IngressOptions extends ClassOptions {
-  /** Without its slash: `nginx.ingress.kubernetes.io`. */
-  readonly annotationsPrefix: string;
-  /** `--disable-catch-all`: an Ingress with `spec.defaultBackend` is not served. */
-  readonly disableCatchAll?: boolean;
-}
+export type IngressOptions = Pick<AcceptOptions, 'annotationsPrefix'>;
 
 /** Switches whose `false` asks for what happens anyway. */
 const OFF_BY_DEFAULT: ReadonlySet<string> = new Set([
@@ -58,7 +53,7 @@ export interface ServedPath {
 
 /** What became of an Ingress. */
 export interface IngressDecision {
-  /** Absent when the Ingress is left out; the diagnostics say why. */
+  /** Absent when no version of the Ingress is accepted; its diagnostics stand there. */
   readonly served?: ServedIngress;
   readonly diagnostics: readonly Diagnostic[];
 }
@@ -76,53 +71,18 @@ export function hostsOf(served: ServedIngress): Set<HostName> {
 /** Unit per Ingress. */
 export function deriveServedIngresses(
   engine: Engine,
-  { ingresses, ingressClasses }: { readonly ingresses: Table<Ingress>; readonly ingressClasses: Table<IngressClass> },
+  accepted: Table<AcceptedIngress>,
   options: IngressOptions,
 ): Table<IngressDecision> {
-  const presence = deriveClassPresence(engine, ingressClasses);
-  return engine.derive<IngressDecision>('served-ingress', ingresses, (key, read) => {
-    const ingress = read(ingresses, key);
-    if (ingress === undefined) return undefined;
-    const classes = {
-      get: (name: string) => read(ingressClasses, name),
-      anyExists: () => read(presence, PRESENCE) ?? false,
-    };
-    const refusal = refuseClass(ingress, classes, options) ?? refuseFeature(ingress, options);
-    return refusal === undefined ? serve(ingress, options) : { diagnostics: [refusal] };
+  return engine.derive<IngressDecision>('served-ingress', accepted, (key, read) => {
+    const version = read(accepted, key);
+    if (version?.ingress === undefined) return { diagnostics: [] };
+    return serve(version.ingress, version.missingProtections, options);
   });
 }
 
-const PRESENCE = 'any';
-
-/** Whether there is any IngressClass; moves only with the first and the last one. */
-function deriveClassPresence(engine: Engine, ingressClasses: Table<IngressClass>): Table<boolean> {
-  return engine.reduce<IngressClass, true, Set<string>, boolean>('ingress-class-presence', ingressClasses, {
-    spread: () => [[PRESENCE, true]],
-    init: () => new Set(),
-    add: (names, name) => void names.add(name),
-    remove: (names, name) => void names.delete(name),
-    empty: (names) => names.size === 0,
-    view: (names) => names.size > 0,
-    equal: Object.is,
-    always: [PRESENCE],
-  });
-}
-
-/** Why an Ingress of our class is left out as a whole. */
-function refuseFeature(ingress: Ingress, options: IngressOptions): Diagnostic | undefined {
-  const ref = objectRef('Ingress', objectKey(ingress));
-  if (options.disableCatchAll && ingress.defaultBackend !== undefined) {
-    const message = 'a default backend is refused by --disable-catch-all; the Ingress is not served';
-    return diagnose(ref, 'error', 'IngressFeatureUnsupported', message, 'spec.defaultBackend');
-  }
-  if (isOn(ingress, `${options.annotationsPrefix}/canary`)) {
-    const message = 'canary Ingresses are not supported yet: it is not served, and all requests go to the primary';
-    return diagnose(ref, 'error', 'IngressFeatureUnsupported', message, 'metadata.annotations');
-  }
-  return undefined;
-}
-
-function serve(ingress: Ingress, options: IngressOptions): IngressDecision {
+/** `missing`: what a newer, refused version protects; it closes the paths as what is written here and cannot be honoured. */
+function serve(ingress: Ingress, missing: readonly Protection[], options: IngressOptions): IngressDecision {
   const { annotations, defaultBackend, tls, namespace, creationTimestamp } = ingress;
   const { annotationsPrefix: prefix } = options;
   const diagnostics: Diagnostic[] = [];
@@ -137,7 +97,7 @@ function serve(ingress: Ingress, options: IngressOptions): IngressDecision {
     ...(defaultBackend === undefined ? {} : { defaultBackend }),
     catchAll: ingress.rules.length === 0 && defaultBackend !== undefined,
     tls,
-    protections,
+    protections: [...protections, ...missing],
     regex: isOn(ingress, `${prefix}/use-regex`) || contentOf(annotations, `${prefix}/rewrite-target`) !== undefined,
   };
   return { served, diagnostics };

@@ -40,6 +40,8 @@ export const diagnosticCodes = {
   // Ingress
   IngressClassForeign: 'The Ingress belongs to another class and is not served.',
   IngressClassMissing: 'The Ingress names no class, or one that does not exist, and is not served.',
+  IngressRefused: 'The Ingress holds something for which it is refused as a whole; it is not served.',
+  IngressHeld: 'A change of the Ingress is refused as a whole; the version before it stays in force.',
   IngressHostInvalid: 'A host that is no DNS name; its rule is not served.',
   IngressPathInvalid: 'A path that is not absolute or holds characters that no request can carry; it is not served.',
   IngressFeatureUnsupported: 'A field that is not supported yet; what happens instead is said.',
