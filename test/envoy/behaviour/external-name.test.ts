@@ -53,9 +53,9 @@ beforeAll(async () => {
   services = await startServices('web');
   first = await startBackend('first');
   second = await startBackend('second');
-  for (const name of ['api.internal', 'moving.internal']) dns.set(name, { addresses: ['127.0.0.1'] });
+  dns.set('api.internal', { addresses: ['127.0.0.1'], ttl: 600 });
+  dns.set('moving.internal', { addresses: ['127.0.0.1'], ttl: 1 });
   dns.set('silent.internal', 'silent');
-  dns.set('refused.internal', { addresses: ['127.0.0.1'] });
   gateway = await startGateway({
     emit: { dnsServers: [dns.address] },
     manifests: [
@@ -98,10 +98,21 @@ describe('an ExternalName', () => {
   test('follows its name to another address', async () => {
     await eventually('moving', 'first');
     // Nobody listens on this address.
-    dns.set('moving.internal', { addresses: ['127.9.9.9'] });
+    dns.set('moving.internal', { addresses: ['127.9.9.9'], ttl: 1 });
     await eventually('moving', 502);
     dns.set('moving.internal', { addresses: ['127.0.0.1'] });
     await eventually('moving', 'first');
+  });
+
+  test('is asked for again when its time to live is over, not before', async () => {
+    const count = (name: string) => dns.questions.filter((question) => question === name).length;
+    await eventually('resolved', 'first');
+    const [long, short] = [count('api.internal'), count('moving.internal')];
+    await poll(
+      () => count('moving.internal') >= short + 4,
+      () => 'a name of one second was not asked for again',
+    );
+    expect(count('api.internal')).toBe(long);
   });
 
   test('whose name no longer exists gives 503', async () => {

@@ -13,12 +13,16 @@ import { type RawBackend, startRawBackend } from './raw-backend.ts';
 import { openWebSocket, startUpgradingBackend, type UpgradingBackend } from './upgrade.ts';
 
 const MIB = 1024 * 1024;
+const LARGE = 'x'.repeat(15 * 1024);
 
 let gateway: Gateway;
 let services: Services;
 let streaming: Backend;
 let upgrading: UpgradingBackend;
 let declining: Backend;
+let large: Backend;
+/** Of the gateway to the backend of large headers. */
+const connections = new Set<Socket>();
 /** Answers with the first line of the request. */
 let firstLine: RawBackend;
 /** The streaming backend goes on once the client has seen the beginning. */
@@ -31,6 +35,11 @@ beforeAll(async () => {
     response.write('first');
     await firstArrived.promise;
     response.end('second');
+  });
+  large = await startBackend('large', (request, response) => {
+    connections.add(request.socket);
+    response.writeHead(200, { 'x-large': LARGE });
+    response.end();
   });
   declining = await startBackend('declining', (request, response) => {
     response.writeHead(Number(request.url?.slice(1)), { location: '/elsewhere' });
@@ -50,9 +59,17 @@ beforeAll(async () => {
       upgrading.slice('upgrading'),
       service('declining'),
       declining.slice('declining'),
+      service('large'),
+      large.slice('large'),
       service('first-line'),
       endpointSlice('first-line', ['127.0.0.1'], { port: firstLine.port }),
-      ...['web', 'streaming', 'upgrading', 'declining', 'first-line'].map((name) =>
+      ingress({
+        name: 'secure',
+        rules: [{ host: 'secure.example.com', paths: [{}] }],
+        tls: [{ hosts: ['secure.example.com'] }],
+      }),
+      ingress({ name: 'missing', rules: [{ host: 'missing.example.com', paths: [{ service: 'nowhere:80' }] }] }),
+      ...['web', 'streaming', 'upgrading', 'declining', 'large', 'first-line'].map((name) =>
         ingress({ name, rules: [{ host: `${name}.example.com`, paths: [{ service: `${name}:80` }] }] }),
       ),
     ],
@@ -60,7 +77,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await gateway?.close();
-  await Promise.all([services, streaming, upgrading, declining, firstLine].map((part) => part?.close()));
+  await Promise.all([services, streaming, upgrading, declining, large, firstLine].map((part) => part?.close()));
 });
 
 /** A request of raw lines to `web.example.com`, on a connection that ends with it. */
@@ -113,6 +130,28 @@ describe('bodies', () => {
     expect(await raw('POST / HTTP/1.1', ['Transfer-Encoding: chunked'], chunk)).toMatch(status);
   });
 
+  describe('one that is too large', () => {
+    const tooLarge = { method: 'POST', body: 'x'.repeat(MIB + 1), status: 413 };
+    testCases(
+      () => gateway,
+      [
+        { url: 'http://secure.example.com/', ...tooLarge, because: 'it is refused before it is redirected' },
+        { url: 'http://unknown.example.org/', ...tooLarge },
+        { url: 'http://missing.example.com/', ...tooLarge, because: 'it is refused before a backend is looked for' },
+      ],
+    );
+
+    test('over HTTP/2', async () => {
+      const answer = await sendHttp2({ port: gateway.httpsPort, host: 'web.example.com', ...tooLarge });
+      expect(answer.status).toBe(413);
+    });
+  });
+
+  test('a client that asks whether it may send one is told so', async () => {
+    const answer = await raw('POST / HTTP/1.1', ['Expect: 100-continue', 'Content-Length: 2'], 'ab');
+    expect(answer).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
+  });
+
   test('an empty one', async () => {
     const { received } = await observe(gateway, { url: 'http://web.example.com/', method: 'POST', body: '' });
     expect(received).toMatchObject({ method: 'POST', body: '' });
@@ -155,8 +194,25 @@ describe('headers', () => {
     expect(received?.headers['x-149']).toBe('1');
   });
 
+  test('16 KiB of them come back', async () => {
+    const { answer } = await observe(gateway, { url: 'http://large.example.com/' });
+    expect(answer.headers['x-large']).toBe(LARGE);
+  });
+
   test('a name that is none is refused', async () => {
     expect(await raw('GET / HTTP/1.1', ['bad name: 1'])).toMatch(/^HTTP\/1\.1 400 /);
+  });
+});
+
+describe('what is no request is refused', () => {
+  test.each([
+    ['a path with a NUL', 'GET /%00 HTTP/1.1'],
+    ['a path with a space', 'GET /a b HTTP/1.1'],
+    ['a path with a fragment', 'GET /a#b HTTP/1.1'],
+    ['a path without a slash', 'GET x HTTP/1.1'],
+    ['words', 'hello'],
+  ])('%s', async (_what, line) => {
+    expect(await raw(line)).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
   });
 });
 
@@ -213,6 +269,12 @@ describe('keep-alive', () => {
     expect(closes).toEqual([1000]);
     expect(sockets.size).toBe(2);
     agent.destroy();
+  });
+
+  test('the connections to a backend outlive those of clients', async () => {
+    connections.clear();
+    for (let count = 0; count < 10; count += 1) await observe(gateway, { url: 'http://large.example.com/' });
+    expect(connections.size).toBe(1);
   });
 
   test('a refused body closes only its own connection', async () => {
