@@ -1,14 +1,26 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 import yargs, { type Argv, type Options } from 'yargs';
-import { ConfigurationError, ingressFlags, type RunArguments, runFlags, sourceFlags, UsageError } from './flags.ts';
+import {
+  type BootstrapArguments,
+  bootstrapFlags,
+  ConfigurationError,
+  controlPlaneFlags,
+  ingressFlags,
+  type RunArguments,
+  runFlags,
+  type ServeArguments,
+  serveFlags,
+  sourceFlags,
+  UsageError,
+} from './flags.ts';
 import type { TranslateArguments } from './translate.ts';
 
 /** Exit codes: 0 ended as asked, 1 failed, 2 flags or arguments that cannot be. */
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 
-const COMMANDS = new Set(['run', 'translate', 'control-plane']);
+const COMMANDS = new Set(['run', 'serve', 'bootstrap', 'translate', 'control-plane']);
 
 export async function main(argv: readonly string[]): Promise<number> {
   let code = 0;
@@ -42,6 +54,32 @@ export async function main(argv: readonly string[]): Promise<number> {
       async (parsed) => {
         const { runControlPlane } = await import('./control-plane.ts');
         code = await runControlPlane(normalize(parsed) as unknown as RunArguments);
+      },
+    )
+    .command(
+      'serve',
+      'Serve a folder of manifests to Envoys that run elsewhere: the control plane alone',
+      (command) =>
+        withFlags(command, { ...sourceFlags, ...ingressFlags, ...controlPlaneFlags, ...serveFlags })
+          .example('$0 serve --manifests deploy --xds-address unix:/run/ingress-xds/xds.sock', 'Envoys on this machine')
+          .example('$0 serve --manifests deploy --xds-address 127.0.0.1:18000', 'without private keys, for inspection'),
+      async (parsed) => {
+        const { serve } = await import('./serve.ts');
+        const lists = [...Object.keys(sourceFlags), 'xdsAddress'];
+        code = await serve(normalize(parsed, lists) as unknown as ServeArguments);
+      },
+    )
+    .command(
+      'bootstrap',
+      'Print the bootstrap of an Envoy that connects to serve',
+      (command) =>
+        withFlags(command, bootstrapFlags).example(
+          '$0 bootstrap --xds-address unix:/run/ingress-xds/xds.sock > envoy.yaml && envoy -c envoy.yaml',
+          'a gateway',
+        ),
+      async (parsed) => {
+        const { bootstrap } = await import('./bootstrap-command.ts');
+        code = bootstrap(normalize(parsed) as unknown as BootstrapArguments);
       },
     )
     .command(
@@ -93,11 +131,13 @@ function withFlags(command: Argv, flags: Readonly<Record<string, Options>>): Arg
 }
 
 /** A flag that is given twice counts as given last, as in the flag library of ingress-nginx; lists stay lists. */
-function normalize(args: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const lists = new Set<string>(Object.keys(sourceFlags));
+function normalize(
+  args: Readonly<Record<string, unknown>>,
+  lists: readonly string[] = Object.keys(sourceFlags),
+): Record<string, unknown> {
   const entries = Object.entries(args).map(([name, value]) => [
     name,
-    Array.isArray(value) && !lists.has(name) ? value.at(-1) : value,
+    Array.isArray(value) && !lists.includes(name) ? value.at(-1) : value,
   ]);
   return { manifests: [], endpoint: [], ...Object.fromEntries(entries.filter(([, value]) => value !== undefined)) };
 }

@@ -2,6 +2,37 @@ import type { Readiness } from '../console/health.ts';
 import type { EnvoyAdmin } from '../envoy/admin.ts';
 import type { XdsEvent } from '../xds/observer.ts';
 
+/** Tells when a control plane is ready. */
+export interface ReadinessWatch {
+  /** Resolves when it is ready for the first time. */
+  readonly ready: Promise<void>;
+  readonly current: Readiness;
+  observe(event: XdsEvent): void;
+}
+
+/**
+ * A control plane without a proxy of its own is ready once it listens, which it does after its first commit. It never waits
+ * for streams: proxies reach it through a Service, and that lists only what is ready.
+ */
+export class ServeReadiness implements ReadinessWatch {
+  readonly ready: Promise<void>;
+  current: Readiness = { ready: false, reason: 'reading the manifests' };
+  private readonly onReady: () => void;
+
+  constructor() {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.ready = promise;
+    this.onReady = resolve;
+  }
+
+  observe(): void {}
+
+  listening(): void {
+    this.current = { ready: true, reason: '' };
+    this.onReady();
+  }
+}
+
 /** Listeners of HTTP and HTTPS. */
 const LISTENERS = 2;
 const POLL_MS = 20;
@@ -10,7 +41,7 @@ const POLL_MS = 20;
  * Whether Envoy serves what the control plane has: it has accepted everything once, and its listeners take connections.
  * Envoy is asked at most every 20 ms, from its first ACK until it is ready.
  */
-export class RunReadiness {
+export class RunReadiness implements ReadinessWatch {
   /** Resolves when traffic is served for the first time. */
   readonly ready: Promise<void>;
   private readonly admin: Pick<EnvoyAdmin, 'listenersActive'>;

@@ -11,8 +11,10 @@ export interface Reporter {
   observe(event: XdsEvent): void;
   settled(settled: Settled): void;
   diagnosed(change: { readonly added: readonly Diagnostic[]; readonly removed: readonly Diagnostic[] }): void;
-  /** Says what is served and how to try it. */
+  /** Says what is served, and how to try it where Envoy is at hand. */
   ready(ports: { readonly http: number; readonly https: number }): void;
+  /** Says what is served to Envoys elsewhere. */
+  listening(addresses: readonly string[]): void;
 }
 
 const LOG_LEVELS = { error: 'error', warning: 'warn', info: 'info' } as const;
@@ -44,6 +46,10 @@ export function createReporter(options: {
       const lines = [servedTable(model), '', 'Try:', ...curlCommands(model, ports).map((command) => `  ${command}`)];
       logger.info(`serving HTTP on port ${ports.http} and HTTPS on port ${ports.https}\n\n${lines.join('\n')}\n`);
     },
+    listening: (addresses) => {
+      serving = true;
+      logger.info(`serving xDS on ${addresses.join(', ')}\n\n${servedTable(model)}\n`);
+    },
   };
 }
 
@@ -71,6 +77,8 @@ function reportXds(logger: Logger, event: XdsEvent): void {
     logger.error(`Envoy rejected ${shortType(event.typeUrl)} ${resources.join(', ')}: ${event.message}`);
   } else if (event.kind === 'gateTimeout') {
     logger.warn(`${shortType(event.typeUrl)} sent although Envoy has not accepted the clusters before it`);
+  } else if (event.kind === 'withheld') {
+    logger.warn(`secrets are withheld from stream ${event.stream}: its connection is not encrypted`);
   } else if (event.kind === 'closed' && event.status !== undefined) {
     logger.warn(`stream of an Envoy ended: ${event.status.message}`);
   }

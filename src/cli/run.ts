@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { findEnvoy } from '../envoy/binary.ts';
 import type { DrainSettings } from '../envoy/drain.ts';
-import { checkRunArguments, checkSource, type RunArguments } from './flags.ts';
+import { checkRunArguments, type RunArguments } from './flags.ts';
 import { createLogger, type Logger } from './logger.ts';
 import { runParent, TERMINAL_DRAIN } from './parent.ts';
 import type { LogEntry } from './process-tree.ts';
@@ -12,7 +12,6 @@ const DRAIN_TIMEOUT_S = 240;
 /** The command `run`: the parent of control plane and Envoy, which gets the same flags. Resolves with the exit code. */
 export async function run(args: RunArguments, flags: readonly string[]): Promise<number> {
   checkRunArguments(args);
-  checkSource(args);
   const logger = createLogger(args);
   const envoy = await findEnvoy({
     ...(args.envoyPath !== undefined && { path: args.envoyPath }),

@@ -1,6 +1,6 @@
 /** One type of one stream: its subscription, the responses under way, and removals that wait. */
 import { allowsLegacyWildcard, parentTypes } from './send-order.ts';
-import type { SnapshotStore, TypeChange } from './store.ts';
+import type { SnapshotStore, StoredResource, TypeChange, TypeSnapshot } from './store.ts';
 import { type Batch, DeltaSubscription, type SubscriptionChange } from './subscription.ts';
 
 /** A response that was written and not yet acknowledged or rejected. Holds names and versions, no bytes. */
@@ -37,11 +37,12 @@ export class TypeChannel {
   private settledBefore = 0;
   private started = false;
 
-  constructor(typeUrl: string, store: SnapshotStore) {
+  /** @param snapshot what of the type the client may see. */
+  constructor(typeUrl: string, store: SnapshotStore, snapshot: TypeSnapshot) {
     this.typeUrl = typeUrl;
     this.parents = parentTypes(typeUrl);
     this.store = store;
-    this.subscription = new DeltaSubscription(store.view(typeUrl), allowsLegacyWildcard(typeUrl));
+    this.subscription = new DeltaSubscription(snapshot, allowsLegacyWildcard(typeUrl));
   }
 
   /** The last response that was not replied to. */

@@ -59,6 +59,8 @@ export type XdsEvent =
     }
   /** Routes were sent although clusters sent before were not acknowledged in time. */
   | { readonly kind: 'gateTimeout'; readonly stream: StreamId; readonly typeUrl: string }
+  /** The stream asked for a type that may not go over its transport; to it no resource of this type exists. */
+  | { readonly kind: 'withheld'; readonly stream: StreamId; readonly typeUrl: string }
   /** Everything up to this commit was accepted by the stream, for every type it asked for. */
   | { readonly kind: 'programmed'; readonly stream: StreamId; readonly seq: number };
 

@@ -2,6 +2,7 @@
 import { chmodSync, lstatSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { Server, ServerCredentials, type ServerDuplexStream, type ServiceDefinition } from '@grpc/grpc-js';
+import { parseListenAddress, XdsAddressError } from './address.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { StreamLimits } from './limits.ts';
 import type { StreamStatus, XdsObserver } from './observer.ts';
@@ -14,12 +15,14 @@ export interface XdsServerOptions {
   readonly observe?: XdsObserver;
   readonly clock?: Clock;
   readonly limits?: Partial<StreamLimits>;
+  /** Sends private keys also over TCP, in the clear. Default: false. */
+  readonly secretsOverTcp?: boolean;
 }
 
 export interface XdsServer {
   /**
    * Listens on one more address: `unix:PATH` (mode 0600; a socket left behind by a dead process is replaced) or
-   * `HOST:PORT` on loopback, where secrets are refused.
+   * `HOST:PORT` on loopback, where secrets are withheld.
    * @returns the address with the port that was really bound.
    * @throws XdsAddressError for an address that is not one of these, is in use or cannot be bound.
    */
@@ -29,8 +32,6 @@ export interface XdsServer {
   /** Takes no new streams, waits up to `graceMs` for replies that are under way, then ends every stream as unavailable. */
   close(options: { readonly graceMs: number }): Promise<void>;
 }
-
-export class XdsAddressError extends Error {}
 
 type Call = ServerDuplexStream<Buffer, Buffer>;
 type Handler = (call: Call) => void;
@@ -68,11 +69,12 @@ class GrpcXdsServer implements XdsServer {
   }
 
   async listen(address: string): Promise<string> {
-    const target = parseAddress(address);
+    const target = parseListenAddress(address);
+    const secretsAllowed = target.kind === 'unix' || (this.options.secretsOverTcp ?? false);
     if (target.kind === 'unix') await removeStaleSocket(target.path);
     const server = new Server(serverOptions);
     server.addService(streamingService(methods), {
-      DeltaAggregatedResources: ((call) => this.serve(call, target.kind === 'unix')) satisfies Handler,
+      DeltaAggregatedResources: ((call) => this.serve(call, secretsAllowed)) satisfies Handler,
     });
     const port = await bind(server, address);
     this.servers.push(server);
@@ -175,26 +177,6 @@ function bind(server: Server, address: string): Promise<number> {
       else reject(new XdsAddressError(`cannot listen on ${address}: ${error.message}`));
     });
   });
-}
-
-type Address =
-  | { readonly kind: 'unix'; readonly path: string }
-  | { readonly kind: 'tcp'; readonly host: string; readonly port: number };
-
-const LOOPBACK = /^(127(?:\.\d{1,3}){3}|localhost|\[::1\])$/;
-
-function parseAddress(address: string): Address {
-  if (address.startsWith('unix:')) return { kind: 'unix', path: address.slice('unix:'.length) };
-  const colon = address.lastIndexOf(':');
-  const host = address.slice(0, colon);
-  const port = Number(address.slice(colon + 1));
-  if (colon < 0 || !Number.isInteger(port) || port < 0 || port > 65_535) {
-    throw new XdsAddressError(`${address} is neither unix:PATH nor HOST:PORT`);
-  }
-  if (!LOOPBACK.test(host)) {
-    throw new XdsAddressError(`${address} is not on loopback: without encryption anybody could read the configuration`);
-  }
-  return { kind: 'tcp', host, port };
 }
 
 /** A process that was killed leaves its socket behind, and nobody can bind the path again. */

@@ -7,7 +7,7 @@ import { defaultStreamLimits, type StreamLimits } from './limits.ts';
 import type { RejectedResource, StreamId, StreamStatus, XdsObserver } from './observer.ts';
 import { typeUrls } from './resource.ts';
 import { sendRank } from './send-order.ts';
-import type { Commit, SnapshotStore, StoredResource } from './store.ts';
+import type { Commit, SnapshotStore, StoredResource, TypeSnapshot } from './store.ts';
 import type { Batch } from './subscription.ts';
 import { type DeltaRequest, encodeDeltaResponse } from './wire.ts';
 
@@ -52,6 +52,8 @@ export function createAdsStream(options: AdsStreamOptions): AdsStream {
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
+
+const nothing: TypeSnapshot = { get: () => undefined, names: () => [] };
 
 class DeltaStream implements AdsStream {
   readonly id: StreamId;
@@ -131,11 +133,19 @@ class DeltaStream implements AdsStream {
 
   private refuse({ typeUrl }: DeltaRequest): StreamStatus | undefined {
     if (typeUrl === '') return { code: statusCodes.invalidArgument, message: 'the request has no type_url' };
-    if (typeUrl === typeUrls.secret && !this.options.secretsAllowed) {
+    if (this.withholds(typeUrl) && this.channels.length === 0) {
       const message = 'secrets are served over Unix sockets only: this connection is not encrypted';
       return { code: statusCodes.permissionDenied, message };
     }
     return undefined;
+  }
+
+  /**
+   * Private keys do not go over every transport. Who asks for them first is refused. An Envoy asks for other types first, and
+   * they are worth having without the keys: to it no secret exists, so that it goes on at once.
+   */
+  private withholds(typeUrl: string): boolean {
+    return typeUrl === typeUrls.secret && !this.options.secretsAllowed;
   }
 
   private channel(typeUrl: string): TypeChannel | undefined {
@@ -143,7 +153,10 @@ class DeltaStream implements AdsStream {
   }
 
   private openChannel(typeUrl: string): TypeChannel {
-    const channel = new TypeChannel(typeUrl, this.options.store);
+    const { id, options } = this;
+    const withheld = this.withholds(typeUrl);
+    const channel = new TypeChannel(typeUrl, options.store, withheld ? nothing : options.store.view(typeUrl));
+    if (withheld) options.observe({ kind: 'withheld', stream: id, typeUrl });
     this.channels.push(channel);
     this.channels.sort((a, b) => sendRank(a.typeUrl) - sendRank(b.typeUrl));
     return channel;

@@ -411,12 +411,22 @@ describe('refusals', () => {
     expect(connect().request(CDS, { node }).next()).toEqual(['CDS a']);
   });
 
-  test('secrets where they are not allowed; other types are served there', () => {
-    commit(put(CDS, 'a'), put(SDS, 's'));
-    const client = connect({ secretsAllowed: false }).request(CDS);
-    expect(client.next()).toEqual(['CDS a']);
+  test('who asks for secrets first, where they are not allowed', () => {
+    commit(put(SDS, 's'));
+    const client = connect({ secretsAllowed: false });
     client.subscribe(SDS, 's');
     expect(client.status?.code).toBe(7);
     expect(client.next()).toEqual([]);
+  });
+
+  test('who asks for other types first gets those; to it no secret exists, now and later', () => {
+    commit(put(CDS, 'a'), put(SDS, 's'));
+    const client = connect({ secretsAllowed: false, acknowledges: true }).request(CDS);
+    expect(client.next()).toEqual(['CDS a']);
+    client.subscribe(SDS, 's');
+    expect(client.next()).toEqual(['SDS -s']);
+    commit(put(SDS, 's@2'), put(CDS, 'a@2'));
+    expect(client.next()).toEqual(['CDS a']);
+    expect(client.status).toBeUndefined();
   });
 });

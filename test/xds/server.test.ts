@@ -89,13 +89,20 @@ test('serves secrets over a Unix socket', async () => {
   expect((await next()).resources.map(({ name }) => name)).toEqual(['s']);
 });
 
-test('refuses secrets over loopback TCP, and serves everything else there', async () => {
+test('withholds secrets over loopback TCP, and serves everything else there', async () => {
   store.commit([...put(SDS, 's'), ...put(CDS, 'a')]);
   const address = await server.listen('127.0.0.1:0');
-  const { send, next, status } = connect(address);
+  const { send, next } = connect(address);
   send({ node: { id: 'a' }, typeUrl: CDS });
   expect((await next()).resources.map(({ name }) => name)).toEqual(['a']);
   send({ typeUrl: SDS, resourceNamesSubscribe: ['s'] });
+  expect(await next()).toMatchObject({ resources: [], removed: ['s'] });
+});
+
+test('refuses who asks for nothing but secrets over loopback TCP', async () => {
+  store.commit(put(SDS, 's'));
+  const { send, status } = connect(await server.listen('127.0.0.1:0'));
+  send({ node: { id: 'a' }, typeUrl: SDS, resourceNamesSubscribe: ['s'] });
   expect(await status).toMatchObject({ code: 7, details: expect.stringContaining('Unix sockets only') });
 });
 

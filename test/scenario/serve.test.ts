@@ -1,0 +1,133 @@
+/** The commands `serve` and `bootstrap` as their users see them: processes, sockets, exit codes, a real Envoy. */
+import { statSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createEcho, type Echo } from '../../src/files/echo.ts';
+import { type Command, runCommand, startCommand } from '../support/command.ts';
+import { type Edge, startEdge } from '../support/edge.ts';
+import { poll } from '../support/gateway.ts';
+import { type Answer, send } from '../support/http-client.ts';
+import { endpointSlice, ingress, type Manifest, service, tlsSecret } from '../support/manifests.ts';
+import { makePair } from '../support/pki.ts';
+import { freePorts } from '../support/static-envoy.ts';
+
+const HOST = 'shop.example.com';
+
+let folder: string;
+let manifests: string;
+let socket: string;
+let echo: Echo;
+let ports: { readonly http: number; readonly https: number; readonly health: number };
+const started: Command[] = [];
+const edges: Edge[] = [];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'serve-test-'));
+  manifests = join(folder, 'manifests');
+  socket = join(folder, 'xds.sock');
+  await mkdir(manifests);
+  echo = createEcho();
+  const [http = 0, https = 0, health = 0] = await freePorts(3);
+  ports = { http, https, health };
+  await write('web', await shop());
+});
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((command) => command.kill()));
+  await Promise.all(edges.splice(0).map((edge) => edge.stop()));
+  await echo.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function shop(): Promise<Manifest[]> {
+  const [pod] = (await echo.ensure([{ namespace: 'default', service: 'web', port: '80' }])).values();
+  return [
+    ingress({ name: 'web', rules: [{ host: HOST, paths: [{ service: 'web:80' }] }] }),
+    service('web'),
+    endpointSlice('web', [pod!.ip], { port: pod!.port }),
+    tlsSecret('default-cert', await makePair([HOST])),
+  ];
+}
+
+function write(name: string, objects: readonly Manifest[]): Promise<void> {
+  return writeFile(join(manifests, `${name}.json`), JSON.stringify({ kind: 'List', apiVersion: 'v1', items: objects }));
+}
+
+function serveArguments(...flags: readonly string[]): string[] {
+  const { http, https, health } = ports;
+  const numbers = ['--http-port', http, '--https-port', https, '--healthz-port', health].map(String);
+  const source = ['--manifests', manifests, '--default-ssl-certificate', 'default/default-cert'];
+  return ['serve', ...source, ...numbers, '--healthz-host', '127.0.0.1', ...flags];
+}
+
+async function startServe(...flags: readonly string[]): Promise<{ command: Command; address: string }> {
+  const command = startCommand(serveArguments(...flags));
+  started.push(command);
+  const [, address = ''] = await command.printed(/serving xDS on (\S+)/);
+  return { command, address };
+}
+
+async function connectEdge(address: string): Promise<Edge> {
+  const edge = await startEdge(address);
+  edges.push(edge);
+  return edge;
+}
+
+function get(tls: boolean): Promise<Answer | undefined> {
+  return send({ port: tls ? ports.https : ports.http, host: HOST, tls }).catch(() => undefined);
+}
+
+async function answers(edge: Edge, tls: boolean): Promise<void> {
+  await poll(
+    async () => (await get(tls))?.status === 200,
+    () => `Envoy does not serve:\n${edge.log()}`,
+  );
+}
+
+test('an Envoy with the printed bootstrap serves HTTP and HTTPS over a Unix socket', async () => {
+  const { address } = await startServe('--xds-address', `unix:${socket}`);
+  expect(statSync(socket).mode & 0o777).toBe(0o600);
+  const edge = await connectEdge(address);
+  await answers(edge, false);
+  await answers(edge, true);
+});
+
+test('over TCP everything but the keys is served and followed, and the log says so', async () => {
+  const { command, address } = await startServe('--xds-address', '127.0.0.1:0');
+  await command.printed(/WARN: no private keys are sent on 127\.0\.0\.1/);
+  const edge = await connectEdge(address);
+  await answers(edge, false);
+  expect(await get(true)).toBeUndefined();
+  await command.printed(/secrets are withheld/);
+  await write('second', [
+    ingress({ name: 'second', rules: [{ host: 'b.example.com', paths: [{ service: 'web:80' }] }] }),
+  ]);
+  await poll(
+    async () => (await send({ port: ports.http, host: 'b.example.com' })).status === 200,
+    () => `no second host:\n${edge.log()}${command.output()}`,
+  );
+});
+
+test('--xds-insecure sends the keys over TCP, with a warning', async () => {
+  const { command, address } = await startServe('--xds-address', '127.0.0.1:0', '--xds-insecure');
+  await command.printed(/WARN: private keys are sent unencrypted/);
+  await answers(await connectEdge(address), true);
+});
+
+test('is healthy without any Envoy, and ends with code 0 on SIGTERM', async () => {
+  const { command } = await startServe('--xds-address', `unix:${socket}`);
+  expect((await send({ port: ports.health, host: 'x', path: '/healthz' })).status).toBe(200);
+  expect((await send({ port: ports.health, host: 'x', path: '/readyz' })).status).toBe(200);
+  command.process.kill('SIGTERM');
+  expect(await command.exit).toBe(0);
+});
+
+test.each([
+  ['what is not on loopback', '0.0.0.0:18000', 'not on loopback: without mutual TLS'],
+  ['what cannot be bound', 'unix:/no/such/folder/xds.sock', 'cannot listen on'],
+])('refuses %s, with code 2', async (_, address, message) => {
+  const { code, output } = await runCommand(serveArguments('--xds-address', address));
+  expect(output).toContain(message);
+  expect(code).toBe(2);
+});
