@@ -1,5 +1,6 @@
 import type { Options } from 'yargs';
 import type { BuildOptions } from '../ingress/build.ts';
+import { parseListenAddress, type XdsAddress, XdsAddressError } from '../xds/address.ts';
 
 /**
  * Every flag in one place; the commands choose theirs by group. Names are those of ingress-nginx where it has the flag.
@@ -65,10 +66,22 @@ export const ingressFlags = {
     describe:
       'NAMESPACE/NAME of the TLS Secret for hosts without a certificate of their own; without it a generated one',
   },
+  'tls-on-demand': {
+    type: 'boolean',
+    default: false,
+    describe:
+      'Let Envoy look up certificates for single hosts when they are asked for; for more than 200 certificates. Server names that nobody claims are then refused, and TLS sessions are not resumed',
+  },
   'disable-catch-all': {
     type: 'boolean',
     default: false,
     describe: 'Ignore Ingresses that have spec.defaultBackend',
+  },
+  'route-sharding': {
+    type: 'boolean',
+    default: false,
+    describe:
+      'Divide the route table, so that a changed host costs Envoy little, however many there are; for more than 1,000 hosts',
   },
   'deep-inspect': {
     type: 'boolean',
@@ -79,7 +92,7 @@ export const ingressFlags = {
   'https-port': { type: 'number', requiresArg: true, default: 443, describe: 'Port for HTTPS' },
 } as const satisfies Record<string, Options>;
 
-export const runFlags = {
+export const controlPlaneFlags = {
   echo: {
     type: 'boolean',
     default: false,
@@ -103,6 +116,17 @@ export const runFlags = {
     default: '/healthz',
     describe: 'Path of the health check on --healthz-port',
   },
+  'log-format': { choices: ['text', 'json'] as const, default: 'text', requiresArg: true, describe: 'Form of the log' },
+  v: {
+    type: 'number',
+    alias: 'verbosity',
+    requiresArg: true,
+    default: 2,
+    describe: 'Log level as a number: 0 errors, 1 warnings, 2 information, 3 and more debugging',
+  },
+} as const satisfies Record<string, Options>;
+
+const envoyFlags = {
   'envoy-path': {
     type: 'string',
     requiresArg: true,
@@ -124,14 +148,46 @@ export const runFlags = {
     requiresArg: true,
     describe: 'Seconds to wait for open connections when ending; without it 240, or 5 on a terminal',
   },
-  'log-format': { choices: ['text', 'json'] as const, default: 'text', requiresArg: true, describe: 'Form of the log' },
-  v: {
-    type: 'number',
-    alias: 'verbosity',
+} as const satisfies Record<string, Options>;
+
+export const runFlags = { ...controlPlaneFlags, ...envoyFlags } as const satisfies Record<string, Options>;
+
+export const serveFlags = {
+  'xds-address': {
+    type: 'string',
+    array: true,
     requiresArg: true,
-    default: 2,
-    describe: 'Log level as a number: 0 errors, 1 warnings, 2 information, 3 and more debugging',
+    default: ['127.0.0.1:18000'],
+    describe: 'Where Envoys connect to: unix:PATH, or HOST:PORT on loopback; may be repeated',
   },
+  'xds-insecure': {
+    type: 'boolean',
+    default: false,
+    describe: 'Send private keys also over TCP, where every process of this machine can read them',
+  },
+} as const satisfies Record<string, Options>;
+
+export const bootstrapFlags = {
+  'xds-address': {
+    type: 'string',
+    requiresArg: true,
+    default: '127.0.0.1:18000',
+    describe: 'Where the control plane listens: unix:PATH or HOST:PORT',
+  },
+  'node-id': { type: 'string', requiresArg: true, describe: 'Name of the proxy; without it the name of this machine' },
+  'node-cluster': {
+    type: 'string',
+    requiresArg: true,
+    default: 'ingress-xds',
+    describe: 'Name of the group that the proxy belongs to',
+  },
+  'admin-socket': {
+    type: 'string',
+    requiresArg: true,
+    default: 'envoy-admin.sock',
+    describe: "Unix socket of Envoy's admin interface; a relative path begins where Envoy is started",
+  },
+  output: { choices: ['yaml', 'json'] as const, default: 'yaml', requiresArg: true, describe: 'Form of the output' },
 } as const satisfies Record<string, Options>;
 
 export interface SourceArguments {
@@ -148,23 +204,41 @@ export interface IngressArguments {
   readonly configmap?: string;
   readonly defaultBackendService?: string;
   readonly defaultSslCertificate?: string;
+  readonly tlsOnDemand: boolean;
   readonly disableCatchAll: boolean;
+  readonly routeSharding: boolean;
   readonly deepInspect: boolean;
   readonly httpPort: number;
   readonly httpsPort: number;
 }
 
-export interface RunArguments extends SourceArguments, IngressArguments {
+export interface ControlPlaneArguments extends SourceArguments, IngressArguments {
   readonly echo: boolean;
   readonly healthzHost?: string;
   readonly healthzPort: number;
   readonly healthCheckPath: string;
+  readonly logFormat: 'text' | 'json';
+  readonly v: number;
+}
+
+export interface RunArguments extends ControlPlaneArguments {
   readonly envoyPath?: string;
   readonly envoyConcurrency?: number;
   readonly shutdownGracePeriod: number;
   readonly drainTimeout?: number;
-  readonly logFormat: 'text' | 'json';
-  readonly v: number;
+}
+
+export interface ServeArguments extends ControlPlaneArguments {
+  readonly xdsAddress: readonly string[];
+  readonly xdsInsecure: boolean;
+}
+
+export interface BootstrapArguments {
+  readonly xdsAddress: string;
+  readonly nodeId?: string;
+  readonly nodeCluster: string;
+  readonly adminSocket: string;
+  readonly output: 'yaml' | 'json';
 }
 
 /** A flag or a combination of flags that cannot be: one clear line for the user, exit code 2. */
@@ -193,21 +267,42 @@ export function checkIngressArguments(args: IngressArguments): void {
 }
 
 export function checkRunArguments(args: RunArguments): void {
-  checkIngressArguments(args);
-  checkPort('healthz-port', args.healthzPort, 0);
+  checkControlPlaneArguments(args);
   if (args.healthzPort === args.httpPort || args.healthzPort === args.httpsPort) {
     throw new UsageError(`--healthz-port=${args.healthzPort} is a port of the proxy already`);
   }
+  checkNumber('shutdown-grace-period', args.shutdownGracePeriod, 0);
+  checkNumber('drain-timeout', args.drainTimeout, 0);
+  checkNumber('envoy-concurrency', args.envoyConcurrency, 1);
+}
+
+export function checkServeArguments(args: ServeArguments): void {
+  checkControlPlaneArguments(args);
+  for (const address of args.xdsAddress) parseXdsFlag(address, parseListenAddress);
+  const repeated = args.xdsAddress.find((address, index) => args.xdsAddress.indexOf(address) !== index);
+  if (repeated !== undefined) throw new UsageError(`--xds-address=${repeated} is given twice`);
+}
+
+function checkControlPlaneArguments(args: ControlPlaneArguments): void {
+  checkIngressArguments(args);
+  checkSource(args);
+  checkPort('healthz-port', args.healthzPort, 0);
   if (!args.healthCheckPath.startsWith('/')) {
     throw new UsageError(`--health-check-path=${args.healthCheckPath}: a path begins with a slash`);
   }
   if (['/readyz', '/metrics'].includes(args.healthCheckPath)) {
     throw new UsageError(`--health-check-path=${args.healthCheckPath}: this path has another meaning already`);
   }
-  checkNumber('shutdown-grace-period', args.shutdownGracePeriod, 0);
-  checkNumber('drain-timeout', args.drainTimeout, 0);
-  checkNumber('envoy-concurrency', args.envoyConcurrency, 1);
   checkNumber('v', args.v, 0);
+}
+
+/** @throws UsageError for an address that `parse` refuses. */
+export function parseXdsFlag(address: string, parse: (text: string) => XdsAddress): XdsAddress {
+  try {
+    return parse(address);
+  } catch (error) {
+    throw error instanceof XdsAddressError ? new UsageError(`--xds-address: ${error.message}`) : error;
+  }
 }
 
 export function checkSource(args: SourceArguments): void {
@@ -228,6 +323,7 @@ export function buildOptionsFrom(args: IngressArguments): Omit<BuildOptions, 'ge
     ...(args.configmap !== undefined && { configMap: args.configmap }),
     ...(args.defaultBackendService !== undefined && { defaultBackendService: args.defaultBackendService }),
     ...(args.defaultSslCertificate !== undefined && { defaultSslCertificate: args.defaultSslCertificate }),
+    tlsOnDemand: args.tlsOnDemand,
     disableCatchAll: args.disableCatchAll,
     deepInspect: args.deepInspect,
     httpPort: args.httpPort,
