@@ -2,12 +2,18 @@
  * What the plain `http` route table shows of a host: its routes, or, where a host redirects to https, the redirect.
  * Working on the model, before anything is encoded, it is equal for most edits of such a host, so they reach one table only.
  */
+import type { envoy_config_route_v3_Route as RouteMessage } from '../gen/messages.ts';
 import type { HostName, PathMatch, Route, RouteAction, RoutePolicy, VirtualHost } from '../model/proxy-model.ts';
 
 /** A host as one route table shows it. A `VirtualHost` of the model is one. */
 export interface HostView {
   readonly host: HostName;
   readonly routes: readonly RouteView[];
+  /**
+   * Only of a wildcard host: the default server's routes in this table. Envoy leads every host that ends like the wildcard here,
+   * and those of more labels are not the wildcard's.
+   */
+  readonly otherwise?: readonly RouteMessage[];
 }
 
 export interface RouteView extends Pick<Route, 'match' | 'origin'> {

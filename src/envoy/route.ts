@@ -7,6 +7,7 @@ import { DEFAULT_HOST, type HostName, type PathMatch, type RouteAction } from '.
 import { overwrite } from './headers.ts';
 import type { RedirectStatus, RouteView } from './http-view.ts';
 import { errorPage } from './local-replies.ts';
+import { isWildcard } from './server-name-matcher.ts';
 
 /** One route of a host. */
 export function routeMessage(host: HostName, { match, action }: RouteView): RouteMessage {
@@ -16,6 +17,7 @@ export function routeMessage(host: HostName, { match, action }: RouteView): Rout
       // Envoy's default would end every response after 15 s, downloads included.
       return { ...matched, route: { cluster: action.cluster.name, timeout: {} } };
     case 'redirect':
+      if (host === DEFAULT_HOST || isWildcard(host)) return { ...matched, ...redirectToHostOfRequest(action.status) };
       return { ...matched, redirect: redirectMessage(host, action.status) };
     case 'respond':
       if (hasOwnBody(action)) return { ...matched, ...responseWithBody(action) };
@@ -50,12 +52,25 @@ const REDIRECT_CODES: Readonly<Record<RedirectStatus, RedirectCode>> = {
   308: RedirectCode.PERMANENT_REDIRECT,
 };
 
+/**
+ * The same where the host is known from the request alone. Envoy's redirect would keep its port, so the location is computed: the
+ * host without its port, then the path and query without a slash at the end.
+ */
+function redirectToHostOfRequest(status: RedirectStatus) {
+  const host = "re.extract(request.host, '^(.*?)(?::[0-9]+)?$', '\\\\1')";
+  const path = "re.extract(request.path, '^(.+?)/?$', '\\\\1')";
+  return {
+    direct_response: { status },
+    response_headers_to_add: [overwrite('location', `https://%CEL(${host})%%CEL(${path})%`)],
+  };
+}
+
 /** As ingress-nginx does it: to the host without a port, the query kept, a slash at the end of the path dropped. */
 function redirectMessage(host: HostName, status: RedirectStatus) {
   return {
     https_redirect: true,
     // Without it Envoy keeps the port of the request, which speaks plain HTTP.
-    ...(host === DEFAULT_HOST ? {} : { host_redirect: host }),
+    host_redirect: host,
     response_code: REDIRECT_CODES[status],
     regex_rewrite: { pattern: { regex: '^(.+?)/$' }, substitution: '\\1' },
   };

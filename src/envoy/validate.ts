@@ -59,14 +59,14 @@ function codeFaults({ routes }: HostView): Fault[] {
 
 const UNAVAILABLE = { kind: 'respond', status: 503, body: '' } as const;
 
-function withoutFaults({ host, routes }: HostView, faults: readonly Fault[]): HostView {
+function withoutFaults(view: HostView, faults: readonly Fault[]): HostView {
   const faulty = new Set(faults.map(({ route }) => route));
   if (faulty.has(undefined) || faults.some(({ path }) => path.startsWith('match'))) {
-    return { host, routes: [{ match: { kind: 'prefix', path: '/' }, action: UNAVAILABLE }] };
+    return { ...view, routes: [{ match: { kind: 'prefix', path: '/' }, action: UNAVAILABLE }] };
   }
   return {
-    host,
-    routes: routes.map((route, index) => (faulty.has(index) ? { ...route, action: UNAVAILABLE } : route)),
+    ...view,
+    routes: view.routes.map((route, index) => (faulty.has(index) ? { ...route, action: UNAVAILABLE } : route)),
   };
 }
 

@@ -1,4 +1,5 @@
 import type {
+  envoy_config_route_v3_HeaderMatcher as HeaderMatcher,
   envoy_config_route_v3_RetryPolicy as RetryPolicy,
   envoy_config_route_v3_Route as RouteMessage,
   envoy_config_route_v3_VirtualHost as VirtualHostMessage,
@@ -6,17 +7,32 @@ import type {
 import { DEFAULT_HOST } from '../model/proxy-model.ts';
 import type { HostView } from './http-view.ts';
 import { routeMessage } from './route.ts';
+import { isWildcard } from './server-name-matcher.ts';
 
 /** One host of a route table. What its routes share stands on the host. */
-export function virtualHostMessage({ host, routes }: HostView): VirtualHostMessage {
+export function virtualHostMessage(view: HostView): VirtualHostMessage {
+  const routes = hostRoutes(view);
+  const forwards = routes.some((route) => 'route' in route);
+  return { name: view.host, domains: [view.host], routes, ...(forwards ? FORWARDING : {}) };
+}
+
+function hostRoutes({ host, routes, otherwise = [] }: HostView): RouteMessage[] {
   const messages = routes.map((route) => routeMessage(host, route));
-  const forwards = routes.some(({ action }) => action.kind === 'forward');
-  return {
-    name: host,
-    domains: [host],
-    routes: host === DEFAULT_HOST ? [MALFORMED_HOST, ...messages] : messages,
-    ...(forwards ? FORWARDING : {}),
-  };
+  if (host === DEFAULT_HOST) return [MALFORMED_HOST, ...messages];
+  if (!isWildcard(host)) return messages;
+  const guard = oneLabelBefore(host.slice(1));
+  return [...messages.map((route) => guarded(route, guard)), ...otherwise];
+}
+
+function guarded(route: RouteMessage, guard: HeaderMatcher): RouteMessage {
+  const { match = { prefix: '/' } } = route;
+  return { ...route, match: { ...match, headers: [guard, ...(match.headers ?? [])] } };
+}
+
+/** Holds for hosts of one label and this suffix, with or without a port: the expression of ingress-nginx. */
+function oneLabelBefore(suffix: string): HeaderMatcher {
+  const regex = `(?i)[\\w-]+${suffix.replaceAll('.', '\\.')}(?::[0-9]+)?`;
+  return { name: ':authority', string_match: { safe_regex: { regex } } };
 }
 
 /** How many messages stand before those of the host's own routes. */

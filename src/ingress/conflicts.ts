@@ -22,7 +22,7 @@ const ROOT: PathMatch = { kind: 'prefix', path: '/' };
 
 /**
  * The claims on a host in order of precedence: Ingresses that have only a default backend (they beat even the `/` of other
- * host-less Ingresses), then paths, then default backends of Ingresses with rules; older Ingresses first in each.
+ * host-less Ingresses), then paths, older Ingresses first in each; then the default backend of the host's first Ingress.
  * `ingresses` are sorted by age.
  */
 export function claimsOn(host: HostName, ingresses: readonly ServedIngress[]): Claim[] {
@@ -31,8 +31,20 @@ export function claimsOn(host: HostName, ingresses: readonly ServedIngress[]): C
   return [
     ...catchAll.flatMap((ingress) => claimDefault(ingress, false)),
     ...withRules.flatMap((ingress) => claimPaths(host, ingress)),
-    ...withRules.flatMap((ingress) => claimDefault(ingress, true)),
+    // As in ingress-nginx: what no path takes belongs to the first Ingress, whether or not it has a default backend.
+    ...withRules.slice(0, 1).flatMap((ingress) => claimDefault(ingress, true)),
   ];
+}
+
+/** Ingresses whose default backend nothing reaches on a host because what no path takes belongs to `first`, an older Ingress. */
+export function idleDefaultBackends(
+  ingresses: readonly ServedIngress[],
+  winners: readonly Claim[],
+): { readonly first: ServedIngress; readonly idle: readonly ServedIngress[] } | undefined {
+  const [first, ...others] = ingresses.filter((ingress) => !ingress.catchAll);
+  const root = winners.find(({ match }) => match.kind === 'prefix' && match.path === '/');
+  if (first === undefined || (root !== undefined && !root.fallback)) return undefined;
+  return { first, idle: others.filter(({ defaultBackend }) => defaultBackend !== undefined) };
 }
 
 /** The first claim of a match wins; conflicts are what the loser's user should know about. */
@@ -46,7 +58,7 @@ export function settleClaims(claims: readonly Claim[]): {
     const key = `${claim.match.kind} ${claim.match.path}`;
     const winner = winners.get(key);
     if (winner === undefined) winners.set(key, claim);
-    else if (!claim.fallback || winner.fallback) lost.push({ claim, winner });
+    else if (!claim.fallback) lost.push({ claim, winner });
   }
   return { winners: [...winners.values()], lost };
 }

@@ -89,6 +89,7 @@ function serve(ingress: Ingress, missing: readonly Protection[], options: Ingres
   const protections = protectiveAnnotations(annotations, prefix);
   const rules = serveRules(ingress, diagnostics);
   reportAnnotations(ingress, prefix, protections, diagnostics);
+  diagnostics.push(...reportUnusedTls(ingress, rules));
   const served: ServedIngress = {
     key: objectKey(ingress),
     namespace,
@@ -107,11 +108,16 @@ function serveRules(ingress: Ingress, diagnostics: Diagnostic[]): ServedRule[] {
   const ref = objectRef('Ingress', objectKey(ingress));
   return ingress.rules.flatMap((rule, index) => {
     const field = `spec.rules[${index}]`;
-    const parsed = parseHost(rule.host);
-    if ('refused' in parsed) {
-      const message = `host ${quote(rule.host ?? '')} ${parsed.reason}; the rule is not served`;
-      diagnostics.push(diagnose(ref, 'error', parsed.refused, message, `${field}.host`));
+    const { host: written = '' } = rule;
+    const parsed = parseHost(written);
+    if ('reason' in parsed) {
+      const message = `host ${quote(written)} ${parsed.reason}; the rule is not served`;
+      diagnostics.push(diagnose(ref, 'error', 'IngressHostInvalid', message, `${field}.host`));
       return [];
+    }
+    if (written !== '' && written !== parsed.host) {
+      const message = `host ${quote(written)} is served as ${parsed.host}; Kubernetes takes lower-case names without a dot at the end`;
+      diagnostics.push(diagnose(ref, 'warning', 'IngressHostNormalized', message, `${field}.host`));
     }
     return [{ host: parsed.host, field, paths: servePaths(ingress, index, diagnostics) }];
   });
@@ -127,6 +133,14 @@ function servePaths(ingress: Ingress, rule: number, diagnostics: Diagnostic[]): 
     diagnostics.push(diagnose(ref, 'error', 'IngressPathInvalid', message, `${field}.path`));
     return [];
   });
+}
+
+/** Why `spec.tls` of an Ingress does nothing: the default certificate answers where no host is named. */
+function reportUnusedTls(ingress: Ingress, rules: readonly ServedRule[]): Diagnostic[] {
+  if (ingress.tls.length === 0 || rules.some(({ host }) => host !== DEFAULT_HOST)) return [];
+  const message =
+    'no rule that is served names a host, so spec.tls is without effect: the default certificate answers, and plain HTTP is not redirected';
+  return [diagnose(objectRef('Ingress', objectKey(ingress)), 'warning', 'TlsWithoutHost', message, 'spec.tls')];
 }
 
 function reportAnnotations(

@@ -71,7 +71,7 @@ describe('the certificate of a host', () => {
     made.apply(remove(second));
     expect(made.build.hostTls.get(host)?.certificate).toBe('shop/tls');
     made.apply(remove(third));
-    expect(made.build.hostTls.get(host)).toEqual({ tls: false, diagnostics: [] });
+    expect(made.build.hostTls.get(host)).toEqual({ tls: false, namespaces: ['shop'], diagnostics: [] });
     expect(made.routes(host)).toEqual(['prefix / → shop/web/80']);
   });
 

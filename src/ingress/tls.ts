@@ -4,26 +4,60 @@ import { type ObjectKey, objectRef } from '../model/object-ref.ts';
 import { type CertificateName, DEFAULT_HOST, type HostName } from '../model/proxy-model.ts';
 import { covers } from './certificate.ts';
 import { diagnose } from './diagnose.ts';
+import { wildcardOf } from './host.ts';
 import { type HostIndex, ingressesOf } from './ingresses-by-host.ts';
 import type { CertificateNames } from './secret-certificate.ts';
 import type { ServedIngress } from './served-ingress.ts';
 
 /** How a host is reached over https. */
 export interface HostTls {
-  /** An Ingress of the host has `spec.tls`: plain requests are redirected, whatever became of the certificate. */
+  /**
+   * An Ingress of the host, or of the wildcard host that covers it, has `spec.tls`: plain requests are redirected, whatever became
+   * of the certificate.
+   */
   readonly tls: boolean;
   /** Absent for the default certificate. */
   readonly certificate?: CertificateName;
+  /** Those of the host's Ingresses, sorted: certificates of other namespaces never answer for it. */
+  readonly namespaces: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Unit per host, and one for the default server, which always has the default certificate. */
+/**
+ * Unit per host, and one for the default server: that always has the default certificate, and its requests stay on plain HTTP,
+ * since no certificate is there for the hosts that it answers.
+ */
 export function deriveHostTls(engine: Engine, hosts: HostIndex, names: Table<CertificateNames>): Table<HostTls> {
   return engine.derive<HostTls>('host-tls', hosts.byHost, (host, read) => {
-    const decisive =
-      host === DEFAULT_HOST ? undefined : ingressesOf(host, read, hosts).find(({ tls }) => tls.length > 0);
-    return decisive === undefined ? { tls: false, diagnostics: [] } : chooseCertificate(host, decisive, read, names);
+    const ingresses = ingressesOf(host, read, hosts);
+    const namespaces = [...new Set(ingresses.map(({ namespace }) => namespace))].toSorted();
+    const decisive = host === DEFAULT_HOST ? undefined : firstWithTls(ingresses);
+    if (decisive !== undefined) return { ...chooseCertificate(host, decisive, read, names), namespaces };
+    const wildcard = wildcardOf(host);
+    const inherited = wildcard && firstWithTls(ingressesOf(wildcard, read, hosts));
+    if (!wildcard || !inherited) return { tls: false, namespaces, diagnostics: [] };
+    if (!namespaces.includes(inherited.namespace)) {
+      return { tls: false, namespaces, diagnostics: reportForeign(host, wildcard, inherited, ingresses) };
+    }
+    return { ...chooseCertificate(wildcard, inherited, read, names), namespaces, diagnostics: [] };
   });
+}
+
+function firstWithTls(ingresses: readonly ServedIngress[]): ServedIngress | undefined {
+  return ingresses.find(({ tls }) => tls.length > 0);
+}
+
+/** In ingress-nginx the host would have the certificate and the redirect of the wildcard host, whoever owns that. */
+function reportForeign(
+  host: HostName,
+  wildcard: HostName,
+  owner: ServedIngress,
+  ingresses: readonly ServedIngress[],
+): Diagnostic[] {
+  const message = `host ${host} is covered by ${wildcard}, whose TLS belongs to Ingress ${owner.key}, in another namespace; without spec.tls of its own ${host} has the default certificate and no redirect to https`;
+  return ingresses
+    .slice(0, 1)
+    .map(({ key }) => diagnose(objectRef('Ingress', key), 'warning', 'CertificateForeign', message, 'spec.tls'));
 }
 
 /**
@@ -35,7 +69,7 @@ function chooseCertificate(
   ingress: ServedIngress,
   read: Reader,
   names: Table<CertificateNames>,
-): HostTls {
+): Omit<HostTls, 'namespaces'> {
   const naming = ingress.tls.findIndex(({ hosts }) => hosts.some((name) => name.toLowerCase() === host));
   const candidates = [...ingress.tls.entries()]
     .filter(([index]) => naming < 0 || index === naming)

@@ -84,10 +84,9 @@ describe('routes', () => {
       ...on({ 'Exact x': 'web:80' }).rules,
     ];
     const made = world(ingress('shop/a', { rules }));
-    expect([...made.model.virtualHosts.keys()]).toEqual(['*', host]);
+    expect([...made.model.virtualHosts.keys()]).toEqual(['*', '*.example.com', host]);
     expect(made.routes(host)).toEqual(['prefix / → 404']);
     expect(made.complaints()).toEqual([
-      'IngressFeatureUnsupported Ingress shop/a spec.rules[1].host',
       'IngressHostInvalid Ingress shop/a spec.rules[0].host',
       'IngressPathInvalid Ingress shop/a spec.rules[2].http.paths[0].path',
     ]);

@@ -11,7 +11,7 @@ import {
   type VirtualHost,
 } from '../model/proxy-model.ts';
 import { resolveBackend } from './backend.ts';
-import { type Claim, claimsOn, type LostClaim, settleClaims } from './conflicts.ts';
+import { type Claim, claimsOn, idleDefaultBackends, type LostClaim, settleClaims } from './conflicts.ts';
 import { DEFAULT_BACKEND, type DefaultBackend } from './default-backend.ts';
 import { diagnose } from './diagnose.ts';
 import { GLOBAL, type GlobalOptions } from './global-options.ts';
@@ -69,6 +69,7 @@ function buildVirtualHost(host: HostName, read: Reader, sources: VirtualHostSour
   };
   const { winners, lost } = settleClaims(claimsOn(host, ingresses));
   diagnostics.push(...lost.map((conflict) => reportConflict(host, conflict)));
+  diagnostics.push(...reportIdleDefaults(host, ingresses, winners));
   diagnostics.push(...reportClosedNeighbours(context, protectors[0]));
   const routes = winners
     .toSorted((a, b) => compareMatches(a.match, b.match))
@@ -144,4 +145,16 @@ function reportConflict(host: HostName, { claim, winner }: LostClaim): Diagnosti
   const { kind, path } = claim.match;
   const message = `${kind} path ${path} of host ${host} belongs to Ingress ${winner.ingress.key} (${winner.field}), which is older or comes first`;
   return diagnose(objectRef('Ingress', claim.ingress.key), 'error', 'PathConflict', message, claim.field);
+}
+
+function reportIdleDefaults(
+  host: HostName,
+  ingresses: readonly ServedIngress[],
+  winners: readonly Claim[],
+): Diagnostic[] {
+  const { first, idle = [] } = idleDefaultBackends(ingresses, winners) ?? {};
+  const message = `what no path of host ${host} takes belongs to Ingress ${first?.key}, which is older or comes first, so this default backend is not used there`;
+  return idle.map(({ key }) =>
+    diagnose(objectRef('Ingress', key), 'error', 'PathConflict', message, 'spec.defaultBackend'),
+  );
 }

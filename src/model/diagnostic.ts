@@ -43,9 +43,10 @@ export const diagnosticCodes = {
   IngressRefused: 'The Ingress holds something for which it is refused as a whole; it is not served.',
   IngressHeld: 'A change of the Ingress is refused as a whole; the version before it stays in force.',
   IngressHostInvalid: 'A host that is no DNS name; its rule is not served.',
+  IngressHostNormalized: 'A host in upper case or with a dot at its end; it is served as the name that it means.',
   IngressPathInvalid: 'A path that is not absolute or holds characters that no request can carry; it is not served.',
   IngressFeatureUnsupported: 'A field that is not supported yet; what happens instead is said.',
-  PathConflict: 'Another, older Ingress owns the same host and path.',
+  PathConflict: 'Another, older Ingress owns the same host and path, or what no path of the host takes.',
   ProtectionUnavailable: 'Something that protects a backend cannot be honoured, so its paths answer 503.',
   // backends
   BackendInvalid: 'A backend that names no Service, or a resource; its path answers 503.',
@@ -57,6 +58,8 @@ export const diagnosticCodes = {
   SecretNotFound: 'The TLS Secret does not exist; the default certificate is served.',
   SecretInvalid: 'The TLS Secret is not usable; the last good pair, else the default certificate, is served.',
   CertificateHostMismatch: 'The certificate does not cover the host; the default certificate is served.',
+  CertificateForeign: 'The wildcard host that covers the host has TLS, but in another namespace; it is not used.',
+  TlsWithoutHost: 'An Ingress with spec.tls whose rules name no host; its certificates are not used.',
   CertificateExpired: 'The certificate has expired; it is served all the same.',
   // publishing
   UnitFailed: 'A bug in ingress-xds: one part could not be computed. Everything else is served.',
