@@ -2,17 +2,25 @@
 import type { Engine, Key, Reader, Table } from '../derive.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { ObjectKey } from '../model/object-ref.ts';
-import { DEFAULT_CERTIFICATE, type ProxyModel, type Route } from '../model/proxy-model.ts';
+import {
+  type CertificateName,
+  DEFAULT_CERTIFICATE,
+  type Listener,
+  ON_DEMAND,
+  type ProxyModel,
+  type Route,
+} from '../model/proxy-model.ts';
 import { clusterMessage, type DnsOptions } from './cluster.ts';
 import { encode } from './codec.ts';
 import { createEncoder, type Encoder } from './encoder.ts';
 import { endpointsMessage } from './endpoints.ts';
-import { deriveHostFrames } from './host-frames.ts';
+import { encodeFrame, sameFrame } from './frame.ts';
 import { httpConnectionManager } from './http-connection-manager.ts';
+import { httpView } from './http-view.ts';
 import { certificateChain, httpListener, httpsListener, type ListenerOptions } from './listener.ts';
 import { type EmittedTypeUrl, type EncodedResource, encodedResource, sameVersion, typeUrls } from './resource.ts';
 import { createRouteTable } from './route-table.ts';
-import { secretMessage } from './secret.ts';
+import { emitOnDemandSecrets, emitSecrets } from './secret.ts';
 
 export type EmitOptions = ListenerOptions & DnsOptions;
 
@@ -36,12 +44,14 @@ export interface EmittedTable {
 export function createEmitter(engine: Engine, model: ProxyModel, options: EmitOptions): Emitter {
   const encoder = createEncoder();
   const routes = emitRoutes(engine, model, encoder);
+  const listeners = emitListeners(engine, model, options, encoder);
   return {
     resources: [
       { typeUrl: typeUrls.cluster, table: emitClusters(engine, model, options, encoder) },
       { typeUrl: typeUrls.endpoints, table: emitEndpoints(engine, model, encoder) },
-      { typeUrl: typeUrls.secret, table: emitSecrets(engine, model, encoder) },
-      { typeUrl: typeUrls.listener, table: emitListeners(engine, model, options, encoder) },
+      { typeUrl: typeUrls.secret, table: emitSecrets(engine, model, listeners.chains, encoder) },
+      { typeUrl: typeUrls.secret, table: emitOnDemandSecrets(engine, model, encoder) },
+      { typeUrl: typeUrls.listener, table: listeners.resources },
       { typeUrl: typeUrls.routes, table: routes.http },
       { typeUrl: typeUrls.routes, table: routes.https },
     ],
@@ -50,14 +60,30 @@ export function createEmitter(engine: Engine, model: ProxyModel, options: EmitOp
   };
 }
 
+/** Two frames per host, one where both tables show the same. */
 function emitRoutes(engine: Engine, { virtualHosts }: ProxyModel, encoder: Encoder) {
-  const frames = deriveHostFrames(engine, virtualHosts, encoder);
+  const views = engine.derive('http-view', virtualHosts, (host, read) => httpView(existing(read, virtualHosts, host)));
+  const httpsFrames = engine.derive(
+    'https-frame',
+    virtualHosts,
+    (host, read) => encodeFrame(encoder, existing(read, virtualHosts, host)),
+    sameFrame,
+  );
+  const httpFrames = engine.derive(
+    'http-frame',
+    views,
+    (host, read) => {
+      const view = existing(read, views, host);
+      return view === 'same' ? read(httpsFrames, host) : encodeFrame(encoder, view);
+    },
+    sameFrame,
+  );
   const context = { encoder, origin: () => originOf(virtualHosts, () => true) };
   return {
-    http: createRouteTable(engine, 'http', frames.http, context),
-    https: createRouteTable(engine, 'https', frames.https, context),
+    http: createRouteTable(engine, 'http', httpFrames, context),
+    https: createRouteTable(engine, 'https', httpsFrames, context),
     // What is wrong with a route of the http table is wrong with the one it was made from.
-    frames: frames.https,
+    frames: httpsFrames,
   };
 }
 
@@ -79,37 +105,41 @@ function emitEndpoints(engine: Engine, { endpoints }: ProxyModel, encoder: Encod
   });
 }
 
-function emitSecrets(engine: Engine, { certificates }: ProxyModel, encoder: Encoder) {
-  return deriveResource(engine, 'secret-resource', certificates, (name, read) => {
-    const message = secretMessage(existing(read, certificates, name));
-    return encodedResource(name, encoder.encode('envoy.extensions.transport_sockets.tls.v3.Secret', message, name));
-  });
-}
-
 function emitListeners(engine: Engine, model: ProxyModel, options: ListenerOptions, encoder: Encoder) {
   const { listeners, certificates } = model;
   const http = httpConnectionManager(encoder, 'http');
   const https = httpConnectionManager(encoder, 'https');
-  // Framed like hosts. They read nothing of a certificate but that it is there, so a rotated one stops here.
-  const chains = engine.derive('filter-chain', certificates, (certificate) => {
+  const encodeChain = (certificate: CertificateName) => {
     encoder.count('FilterChain');
     return encode(LISTENER, { filter_chains: [certificateChain(certificate, https)] });
-  });
-  return deriveResource(engine, 'listener-resource', listeners, (name, read) => {
+  };
+  const named = engine.group<Listener>(
+    'chain-certificate',
+    listeners,
+    (_, { serverNames }) => new Map(serverNames.map(({ certificate }) => [certificate, true])),
+    // That of the default certificate always: a listener without chains of its own would be replaced as a whole, with every
+    // connection on it, when its last certificate goes.
+    [DEFAULT_CERTIFICATE],
+  );
+  // Framed like hosts. They read nothing of a certificate but that it is there, so a rotated one stops here.
+  const chains = engine.derive('filter-chain', certificates, (certificate, read) =>
+    read(named, certificate) === undefined ? undefined : encodeChain(certificate),
+  );
+  const chainOf = (certificate: CertificateName, read: Reader) =>
+    certificate === ON_DEMAND ? encodeChain(ON_DEMAND) : existing(read, chains, certificate);
+  const resources = deriveResource(engine, 'listener-resource', listeners, (name, read) => {
     const listener = existing(read, listeners, name);
     if (listener.name === 'http') {
       return encodedResource(name, encoder.encode(LISTENER, httpListener(listener, http, options), name));
     }
-    const serverNames = listener.serverNames.filter(({ certificate }) => read(chains, certificate));
-    // That of the default certificate always: a listener without chains of its own would be replaced as a whole, with every
-    // connection on it, when its last certificate goes.
+    const serverNames = listener.serverNames.filter(
+      ({ certificate }) => certificate === ON_DEMAND || read(chains, certificate) !== undefined,
+    );
     const used = [...new Set([DEFAULT_CERTIFICATE, ...serverNames.map(({ certificate }) => certificate)])].sort();
     const rest = encoder.encode(LISTENER, httpsListener(listener, serverNames, https, options), name);
-    return encodedResource(
-      name,
-      Buffer.concat([rest, ...used.map((certificate) => existing(read, chains, certificate))]),
-    );
+    return encodedResource(name, Buffer.concat([rest, ...used.map((certificate) => chainOf(certificate, read))]));
   });
+  return { resources, chains };
 }
 
 const LISTENER = 'envoy.config.listener.v3.Listener';

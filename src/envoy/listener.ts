@@ -5,8 +5,15 @@ import {
   envoy_extensions_transport_sockets_tls_v3_TlsParameters_TlsProtocol as TlsProtocol,
   envoy_config_core_v3_TrafficDirection as TrafficDirection,
 } from '../gen/messages.ts';
-import { type CertificateName, DEFAULT_CERTIFICATE, type Listener, type ServerName } from '../model/proxy-model.ts';
+import {
+  type CertificateName,
+  DEFAULT_CERTIFICATE,
+  type Listener,
+  ON_DEMAND,
+  type ServerName,
+} from '../model/proxy-model.ts';
 import { ADS, socketAddress } from './config-source.ts';
+import { onDemandSelector } from './on-demand.ts';
 import { serverNameMatcher } from './server-name-matcher.ts';
 
 export interface ListenerOptions {
@@ -38,13 +45,14 @@ export function httpsListener(
   connectionManager: NetworkFilter,
   options: ListenerOptions,
 ): ListenerMessage {
-  const matcher = serverNameMatcher(serverNames);
+  const { onDemand = false } = listener;
+  const matcher = serverNameMatcher(serverNames, { onDemand });
   return {
     ...binding(listener, options),
     listener_filters: [TLS_INSPECTOR],
     ...(matcher === undefined ? {} : { filter_chain_matcher: matcher }),
     // The matcher cannot lead here by name: a server name that wants this certificate needs a chain of the other kind.
-    default_filter_chain: tlsChain('default', DEFAULT_CERTIFICATE, connectionManager),
+    default_filter_chain: tlsChain('default', onDemand ? ON_DEMAND : DEFAULT_CERTIFICATE, connectionManager),
   };
 }
 
@@ -87,13 +95,17 @@ function tlsChain(name: string, certificate: CertificateName, connectionManager:
             tls_maximum_protocol_version: TlsProtocol.TLSv1_3,
           },
           alpn_protocols: ['h2', 'http/1.1'],
-          tls_certificate_sds_secret_configs: [{ name: certificate, sds_config: ADS }],
+          ...(certificate === ON_DEMAND
+            ? { custom_tls_certificate_selector: onDemandSelector }
+            : { tls_certificate_sds_secret_configs: [{ name: certificate, sds_config: ADS }] }),
         },
         // ingress-nginx: `ssl-session-tickets: false`.
         disable_stateless_session_resumption: true,
+        // Envoy can resume no session whose certificate is looked up.
+        ...(certificate === ON_DEMAND && { disable_stateful_session_resumption: true }),
       },
     },
-    // A client that does not finish its handshake.
-    transport_socket_connect_timeout: { seconds: 15 },
+    // A client that does not finish its handshake; or a control plane that is away and does not say which certificate.
+    transport_socket_connect_timeout: { seconds: certificate === ON_DEMAND ? 5 : 15 },
   };
 }

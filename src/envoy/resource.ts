@@ -18,6 +18,8 @@ export interface EncodedResource {
   readonly version: string;
   /** The encoded message. Aggregates are put together on the first call only. */
   bytes(): Uint8Array;
+  /** The message under another spelling of its name, where it may be asked for in upper or lower case. */
+  bytesAs?(spelling: string): Uint8Array;
   /** For a cluster: the name of the endpoints that it refers to. */
   readonly endpoints?: string;
   /** Keys (`namespace/name`) of the Ingresses that made it; looked up when asked for, since only rejections need it. */

@@ -1,12 +1,87 @@
+import type { Engine, Table } from '../derive.ts';
 import type { envoy_extensions_transport_sockets_tls_v3_Secret as Secret } from '../gen/messages.ts';
-import type { Certificate } from '../model/proxy-model.ts';
+import type { Certificate, CertificateName, ProxyModel } from '../model/proxy-model.ts';
+import { encode } from './codec.ts';
+import type { Encoder } from './encoder.ts';
+import { contentVersion, type EncodedResource, encodedResource, sameVersion } from './resource.ts';
 
-export function secretMessage({ name, chain, key }: Certificate): Secret {
+const SECRET = 'envoy.extensions.transport_sockets.tls.v3.Secret';
+
+export function secretMessage({ name, ...pair }: Certificate): Secret {
+  return { name, ...pairMessage(pair) };
+}
+
+function pairMessage({ chain, key }: Pick<Certificate, 'chain' | 'key'>): Secret {
   return {
-    name,
     tls_certificate: {
       certificate_chain: { inline_bytes: Buffer.from(chain) },
       private_key: { inline_bytes: Buffer.from(key.reveal()) },
     },
+  };
+}
+
+/**
+ * A secret per certificate that filter chains name.
+ * @param chains keyed by certificate
+ */
+export function emitSecrets(
+  engine: Engine,
+  { certificates }: ProxyModel,
+  chains: Table<unknown>,
+  encoder: Encoder,
+): Table<EncodedResource> {
+  return engine.derive(
+    'secret-resource',
+    certificates,
+    (name, read) => {
+      const certificate = read(certificates, name);
+      if (certificate === undefined || read(chains, name) === undefined) return undefined;
+      return encodedResource(name, encoder.encode(SECRET, secretMessage(certificate), name));
+    },
+    sameVersion,
+  );
+}
+
+/**
+ * A secret per server name that is looked up. Envoy wants the name that it asked for in the message, so messages are put together
+ * when they are sent: the pair is encoded and kept once, whatever names lead to it.
+ */
+export function emitOnDemandSecrets(
+  engine: Engine,
+  { certificates, onDemandNames }: ProxyModel,
+  encoder: Encoder,
+): Table<EncodedResource> {
+  const namesOf = engine.group<CertificateName>('on-demand-certificate', onDemandNames, (_, certificate) => [
+    [certificate, true],
+  ]);
+  const pairs = engine.derive(
+    'on-demand-pair',
+    namesOf,
+    (name, read) => {
+      const certificate = read(certificates, name);
+      if (certificate === undefined) return undefined;
+      return encodedResource(name, encoder.encode(SECRET, pairMessage(certificate), name));
+    },
+    sameVersion,
+  );
+  return engine.derive(
+    'on-demand-secret',
+    onDemandNames,
+    (serverName, read) => {
+      const pair = read(pairs, read(onDemandNames, serverName) ?? '');
+      return pair === undefined ? undefined : namedSecret(serverName, pair);
+    },
+    sameVersion,
+  );
+}
+
+function namedSecret(name: string, pair: EncodedResource): EncodedResource {
+  const bytesAs = (spelling: string) => Buffer.concat([encode(SECRET, { name: spelling }), pair.bytes()]);
+  return {
+    name,
+    version: contentVersion(name, pair.version),
+    bytes: () => bytesAs(name),
+    bytesAs,
+    origin: () => [],
   };
 }

@@ -2,20 +2,27 @@ import type {
   xds_type_matcher_v3_Matcher_MatcherList_FieldMatcher as FieldMatcher,
   xds_type_matcher_v3_Matcher as Matcher,
   xds_type_matcher_v3_Matcher_OnMatch as OnMatch,
+  xds_type_matcher_v3_Matcher_MatcherList_Predicate as Predicate,
   xds_core_v3_TypedExtensionConfig as TypedExtensionConfig,
 } from '../gen/messages.ts';
-import type { ServerName } from '../model/proxy-model.ts';
+import { DEFAULT_CERTIFICATE, type ServerName } from '../model/proxy-model.ts';
 
 /**
  * Leads server names (SNI) to the filter chains that are named like their certificates: the exact name counts before a
  * wildcard, a wildcard stands for one label. Envoy has lower-cased the name. No match means the default chain;
  * `undefined` if there is nothing to match.
+ * @param onDemand whether the default chain looks certificates up by server name. Then what is no name of a host does not get
+ * there, nor does a client without a server name: they get the default certificate.
  */
-export function serverNameMatcher(serverNames: readonly ServerName[]): Matcher | undefined {
+export function serverNameMatcher(
+  serverNames: readonly ServerName[],
+  { onDemand = false }: { readonly onDemand?: boolean } = {},
+): Matcher | undefined {
   const names = serverNames.filter(({ name }) => HOST_NAME.test(name));
   const exact = names.filter(({ name }) => !isWildcard(name));
   const wildcards = names.filter(({ name }) => isWildcard(name));
-  const list = wildcards.length === 0 ? undefined : wildcardMatcher(wildcards);
+  const patterns = [...(onDemand ? [NO_HOST_NAME] : []), ...wildcards.map(oneLabel)];
+  const list = patterns.length === 0 ? undefined : { matcher_list: { matchers: patterns } };
   if (exact.length === 0) return list;
   return {
     matcher_tree: {
@@ -36,27 +43,27 @@ const SERVER_NAME: TypedExtensionConfig = {
 /** Certificates may hold any text. No client asks for what is no name of a host, and it must not get into an expression. */
 const HOST_NAME = /^(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/;
 
-/** Whether a name begins with a wildcard for one label. */
-export function isWildcard(name: string): boolean {
+function isWildcard(name: string): boolean {
   return name.startsWith('*.');
 }
 
-/** Regular expressions, since Envoy's own wildcard matchers take any number of labels. */
-function wildcardMatcher(wildcards: readonly ServerName[]): Matcher {
-  return { matcher_list: { matchers: wildcards.map(oneLabel) } };
-}
-
+/** A regular expression, since Envoy's own wildcard matchers take any number of labels. */
 function oneLabel({ name, certificate }: ServerName): FieldMatcher {
   const regex = `[^.]+${name.slice(1).replaceAll('.', '\\.')}`;
-  return {
-    predicate: {
-      single_predicate: { input: SERVER_NAME, value_match: { safe_regex: { google_re2: {}, regex } } },
-    },
-    on_match: toChain(certificate),
-  };
+  return { predicate: serverNameLike(regex), on_match: toChain(certificate) };
+}
+
+function serverNameLike(regex: string): Predicate {
+  return { single_predicate: { input: SERVER_NAME, value_match: { safe_regex: { google_re2: {}, regex } } } };
 }
 
 function toChain(name: string): OnMatch {
   const typed_config = { '@type': 'type.googleapis.com/google.protobuf.StringValue', value: name } as const;
   return { action: { name: 'filter-chain', typed_config } };
 }
+
+/** Whatever else could name a secret in the words of a client, such as `namespace/name`. */
+const NO_HOST_NAME: FieldMatcher = {
+  predicate: { not_matcher: serverNameLike('[a-z0-9_-]+(\\.[a-z0-9_-]+)*') },
+  on_match: toChain(DEFAULT_CERTIFICATE),
+};

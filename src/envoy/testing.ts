@@ -2,6 +2,7 @@
 import { deepEqual, type Engine, type Input } from '../derive.ts';
 import type {
   Certificate,
+  CertificateName,
   Cluster,
   Endpoints,
   HostName,
@@ -18,6 +19,7 @@ export interface TestModel extends ProxyModel {
   readonly clusters: Input<Cluster>;
   readonly endpoints: Input<Endpoints>;
   readonly certificates: Input<Certificate>;
+  readonly onDemandNames: Input<CertificateName>;
 }
 
 export function createTestModel(engine: Engine): TestModel {
@@ -27,6 +29,7 @@ export function createTestModel(engine: Engine): TestModel {
     clusters: engine.input<Cluster>('cluster', deepEqual),
     endpoints: engine.input<Endpoints>('endpoints', deepEqual),
     certificates: engine.input<Certificate>('certificate', deepEqual),
+    onDemandNames: engine.input<CertificateName>('on-demand-name'),
   };
 }
 

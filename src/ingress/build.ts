@@ -40,6 +40,8 @@ export interface BuildOptions extends AcceptOptions {
   readonly defaultBackendService?: ObjectKey;
   /** `--default-ssl-certificate` */
   readonly defaultSslCertificate?: ObjectKey;
+  /** `--tls-on-demand` */
+  readonly tlsOnDemand?: boolean;
   readonly httpPort: number;
   readonly httpsPort: number;
   /** PEM; the default certificate where no usable Secret is named. */
@@ -76,7 +78,7 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
   const clusters = deriveClusters(engine, { virtualHosts, services, localEndpoints });
   const references = deriveEndpointsReferences(engine, clusters);
   const endpoints = deriveEndpoints(engine, { references, services, slices: state.endpointSlices, localEndpoints });
-  const serverNames = deriveServerNames(engine, hostTls, names);
+  const serverNames = deriveServerNames(engine, hostTls, names, options.tlsOnDemand ?? false);
   const listeners = deriveListeners(engine, serverNames, options);
   const defaultCertificate = deriveDefaultCertificate(engine, certificates, options);
   const served = engine.derive<Certificate>('served-certificate', serverNames.usedCertificates, (name, read) =>
@@ -85,7 +87,14 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
       : read(certificates, name)?.certificate,
   );
   return {
-    model: { listeners, virtualHosts, clusters, endpoints, certificates: served },
+    model: {
+      listeners,
+      virtualHosts,
+      clusters,
+      endpoints,
+      certificates: served,
+      onDemandNames: serverNames.onDemand,
+    },
     diagnosticTables: [
       globalOptions,
       acceptedIngresses,
@@ -107,12 +116,12 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
 function deriveListeners(
   engine: Engine,
   { certificateNames, exceptions }: ServerNames,
-  { httpPort, httpsPort }: BuildOptions,
+  { httpPort, httpsPort, tlsOnDemand = false }: BuildOptions,
 ): Table<Listener> {
   return engine.derive<Listener>('listener', ['http', 'https'], (name, read) => {
     if (name === 'http') return { name, port: httpPort, serverNames: [] };
     const serverNames = mergeServerNames(read(certificateNames, ALL_NAMES) ?? [], read(exceptions, ALL_NAMES) ?? []);
-    return { name: 'https', port: httpsPort, serverNames };
+    return { name: 'https', port: httpsPort, serverNames, ...(tlsOnDemand && { onDemand: true }) };
   });
 }
 

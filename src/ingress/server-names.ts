@@ -1,19 +1,12 @@
 /**
  * Which certificate answers which server name. The names that certificates carry lead, not the hosts of Ingresses, so a new host
  * under a known certificate does not touch the listener; a host is named only where that would show another certificate than its
- * Ingress asks for, or one of a namespace that has nothing to do with the host: otherwise anybody with a certificate could decide
- * what somebody else's host shows.
+ * Ingress asks for.
  */
 import type { Engine, Key, Table } from '../derive.ts';
-import { objectRef } from '../model/object-ref.ts';
-import {
-  type CertificateName,
-  DEFAULT_CERTIFICATE,
-  DEFAULT_HOST,
-  type HostName,
-  type ServerName,
-} from '../model/proxy-model.ts';
+import { type CertificateName, DEFAULT_CERTIFICATE, type HostName, type ServerName } from '../model/proxy-model.ts';
 import { wildcardOf } from './host.ts';
+import { deriveOnDemandNames } from './on-demand-names.ts';
 import type { CertificateNames } from './secret-certificate.ts';
 import type { HostTls } from './tls.ts';
 
@@ -23,15 +16,18 @@ export const ALL_NAMES = 'https';
 export interface ServerNames {
   /** The certificates that hosts use, and the default certificate. */
   readonly usedCertificates: Table<ReadonlyMap<HostName, true>>;
-  /** Both under `ALL_NAMES`, sorted by name. No name stands in both: exceptions are hosts that no certificate names. */
+  /** Both under `ALL_NAMES`, sorted by name. An exception overrules a certificate's own name. */
   readonly certificateNames: Table<readonly ServerName[]>;
   readonly exceptions: Table<readonly ServerName[]>;
+  /** Exact server names whose certificate is looked up on demand; always empty when nothing is. */
+  readonly onDemand: Table<CertificateName>;
 }
 
 export function deriveServerNames(
   engine: Engine,
   hostTls: Table<HostTls>,
   names: Table<CertificateNames>,
+  onDemand: boolean,
 ): ServerNames {
   const usedCertificates = engine.group<HostTls>(
     'used-certificates',
@@ -45,30 +41,26 @@ export function deriveServerNames(
     (certificate, read) => read(names, certificate)?.dnsNames ?? [],
   );
   const owners = deriveNameOwners(engine, usedNames);
-  const named = engine.derive<CertificateName>('server-name', owners, (name, read) => {
-    const owner = read(owners, name)!;
-    // A name under a wildcard host is served by that host.
-    const claimant = read(hostTls, name) ?? read(hostTls, wildcardOf(name) ?? name);
-    return claimant === undefined ? owner : certificateFor(claimant, owner);
-  });
   const exceptions = engine.derive<CertificateName>('server-name-exception', hostTls, (host, read) => {
-    if (host === DEFAULT_HOST || read(owners, host) !== undefined) return undefined;
-    const shown = read(named, wildcardOf(host) ?? host) ?? DEFAULT_CERTIFICATE;
-    const wanted = certificateFor(read(hostTls, host)!, shown);
-    return wanted === shown ? undefined : wanted;
+    const { tls, certificate = DEFAULT_CERTIFICATE } = read(hostTls, host) ?? { tls: false };
+    if (!tls) return undefined;
+    const wildcard = wildcardOf(host);
+    const shown = read(owners, host) ?? (wildcard && read(owners, wildcard)) ?? DEFAULT_CERTIFICATE;
+    return shown === certificate ? undefined : certificate;
   });
+  const known = onDemand
+    ? deriveOnDemandNames(engine, { hostTls, named: owners, exceptions, certificateNames: names })
+    : {
+        named: owners,
+        exceptions,
+        found: engine.derive<CertificateName>('on-demand-server-name', [], () => undefined),
+      };
   return {
     usedCertificates,
-    certificateNames: collect(engine, 'certificate-server-names', named),
-    exceptions: collect(engine, 'exception-server-names', exceptions),
+    certificateNames: collect(engine, 'certificate-server-names', known.named),
+    exceptions: collect(engine, 'exception-server-names', known.exceptions),
+    onDemand: known.found,
   };
-}
-
-/** The certificate of a host for which `shown` would answer by its names alone. */
-function certificateFor(host: HostTls, shown: CertificateName): CertificateName {
-  if (host.tls) return host.certificate ?? DEFAULT_CERTIFICATE;
-  if (shown === DEFAULT_CERTIFICATE) return shown;
-  return host.namespaces.includes(objectRef('Secret', shown).namespace) ? shown : DEFAULT_CERTIFICATE;
 }
 
 /** Per DNS name the certificate that answers it; among several that carry it, the one whose name comes first. */
@@ -105,12 +97,13 @@ function collect(engine: Engine, name: string, table: Table<CertificateName>): T
   );
 }
 
-/** What a listener is to know. */
+/** What a listener is to know: names of certificates, overruled by exceptions. */
 export function mergeServerNames(
   certificateNames: readonly ServerName[],
   exceptions: readonly ServerName[],
 ): ServerName[] {
-  return sorted([...certificateNames, ...exceptions]);
+  const overruled = new Set(exceptions.map(({ name }) => name));
+  return sorted([...certificateNames.filter(({ name }) => !overruled.has(name)), ...exceptions]);
 }
 
 function sorted(names: readonly ServerName[]): ServerName[] {

@@ -13,11 +13,7 @@ export interface Origin {
   readonly field: string;
 }
 
-/**
- * `*` is the default server: requests whose host nobody claims. Else a lower-case DNS name, without port or trailing dot, or one
- * with a wildcard in front (`*.example.com`) that stands for exactly one label. An exact name counts before a wildcard. Hosts of
- * more labels are not the wildcard's: the default server answers them if nobody else does.
- */
+/** `*` is the default server: requests whose host nobody claims. Else a lower-case DNS name, without port or trailing dot. */
 export type HostName = string;
 export const DEFAULT_HOST: HostName = '*';
 
@@ -27,9 +23,17 @@ export interface Listener {
   readonly port: number;
   /** Only for `https`: which certificate answers which server name (SNI). */
   readonly serverNames: readonly ServerName[];
+  /**
+   * Only for `https`: whether all other server names are looked up in `ProxyModel.onDemandNames`, and refused if they are not there.
+   * Else the default certificate answers them. A client that sends no server name gets the default certificate in any case.
+   */
+  readonly onDemand?: boolean;
 }
 
-/** A server name, exact or with a one-label wildcard in front (`*.example.com`), and the certificate that answers it. */
+/**
+ * A server name, exact or with a one-label wildcard in front (`*.example.com`), and the certificate that answers it: that of
+ * `onDemandNames` where `certificate` is `ON_DEMAND`.
+ */
 export interface ServerName {
   readonly name: string;
   readonly certificate: CertificateName;
@@ -104,6 +108,9 @@ export type CertificateName = string;
 /** Answers every server name without a certificate of its own. */
 export const DEFAULT_CERTIFICATE: CertificateName = 'default-certificate';
 
+/** Stands for the certificate that is looked up by the server name. */
+export const ON_DEMAND: CertificateName = 'on-demand';
+
 export interface Certificate {
   readonly name: CertificateName;
   /** PEM, leaf first. */
@@ -155,6 +162,8 @@ export interface ProxyModel {
   readonly clusters: Table<Cluster>;
   /** keyed by endpoints name: exactly those that clusters refer to */
   readonly endpoints: Table<Endpoints>;
-  /** keyed by certificate name: those that a listener refers to; `DEFAULT_CERTIFICATE` is always there */
+  /** keyed by exact server name: which certificate is found by it; empty unless a listener is `onDemand` */
+  readonly onDemandNames: Table<CertificateName>;
+  /** keyed by certificate name: those that listeners and `onDemandNames` refer to; `DEFAULT_CERTIFICATE` is always there */
   readonly certificates: Table<Certificate>;
 }

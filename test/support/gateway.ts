@@ -17,7 +17,7 @@ import type { EmitOptions } from '../../src/envoy/emit.ts';
 import type { BuildOptions } from '../../src/ingress/build.ts';
 import { PrivateKey } from '../../src/model/proxy-model.ts';
 import type { XdsEvent } from '../../src/xds/observer.ts';
-import { createXdsServer } from '../../src/xds/server.ts';
+import { createXdsServer, type XdsServer } from '../../src/xds/server.ts';
 import type { Manifest } from './manifests.ts';
 import { makePair } from './pki.ts';
 import { freePorts } from './static-envoy.ts';
@@ -35,6 +35,9 @@ export interface Gateway {
   readonly httpPort: number;
   readonly httpsPort: number;
   readonly pipeline: Pipeline;
+  readonly server: XdsServer;
+  /** Path of the socket on which Envoy looks for the server. */
+  readonly xdsSocket: string;
   readonly admin: EnvoyAdmin;
   /** Path of the admin socket. */
   readonly adminSocket: string;
@@ -123,6 +126,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     httpPort,
     httpsPort,
     pipeline,
+    server,
+    xdsSocket,
     admin,
     adminSocket,
     envoyPid: envoy.pid,
