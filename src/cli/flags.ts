@@ -83,6 +83,11 @@ export const ingressFlags = {
     describe:
       'Divide the route table, so that a changed host costs Envoy little, however many there are; for more than 1,000 hosts',
   },
+  'disable-svc-external-name': {
+    type: 'boolean',
+    default: false,
+    describe: 'Resolve no Service of type ExternalName: its paths answer 503',
+  },
   'deep-inspect': {
     type: 'boolean',
     default: true,
@@ -207,6 +212,7 @@ export interface IngressArguments {
   readonly tlsOnDemand: boolean;
   readonly disableCatchAll: boolean;
   readonly routeSharding: boolean;
+  readonly disableSvcExternalName: boolean;
   readonly deepInspect: boolean;
   readonly httpPort: number;
   readonly httpsPort: number;
@@ -325,6 +331,7 @@ export function buildOptionsFrom(args: IngressArguments): Omit<BuildOptions, 'ge
     ...(args.defaultSslCertificate !== undefined && { defaultSslCertificate: args.defaultSslCertificate }),
     tlsOnDemand: args.tlsOnDemand,
     disableCatchAll: args.disableCatchAll,
+    disableSvcExternalName: args.disableSvcExternalName,
     deepInspect: args.deepInspect,
     httpPort: args.httpPort,
     httpsPort: args.httpsPort,

@@ -3,7 +3,7 @@ import type { Reader, Table } from '../derive.ts';
 import type { DiagnosticCode } from '../model/diagnostic.ts';
 import type { ClusterReference } from '../model/proxy-model.ts';
 import { quote } from './diagnose.ts';
-import { externalPort, parseExternalName } from './external-name.ts';
+import { externalPort, type ReadExternalName } from './external-name.ts';
 import { endpointsName } from './names.ts';
 import { findServicePort } from './service-port.ts';
 
@@ -20,6 +20,11 @@ export interface BackendProblem {
   readonly field: string;
 }
 
+export interface BackendSources {
+  readonly services: Table<Service>;
+  readonly readExternalName: ReadExternalName;
+}
+
 const SERVICE_NAME = /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/i;
 const PORT = /^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$/i;
 
@@ -29,7 +34,7 @@ const PORT = /^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$/i;
  */
 export function resolveBackend(
   read: Reader,
-  services: Table<Service>,
+  { services, readExternalName }: BackendSources,
   namespace: string,
   backend: IngressBackend,
 ): ResolvedBackend {
@@ -54,7 +59,9 @@ export function resolveBackend(
   const servicePort = findServicePort(service, port);
   const cluster = servicePort === undefined ? asWritten : reference(namespace, target.name, String(servicePort.port));
   const problem =
-    service.type === 'ExternalName' ? externalProblem(service, cluster.port) : portProblem(key, port, servicePort);
+    service.type === 'ExternalName'
+      ? externalProblem(service, cluster.port, readExternalName)
+      : portProblem(key, port, servicePort);
   return problem === undefined ? { cluster } : { cluster, problem };
 }
 
@@ -63,9 +70,13 @@ export function reference(namespace: string, service: string, port: string): Clu
   return { name: endpointsName({ namespace, service, port }), namespace, service, port };
 }
 
-function externalProblem(service: Service, port: string): BackendProblem | undefined {
+function externalProblem(
+  service: Service,
+  port: string,
+  readExternalName: ReadExternalName,
+): BackendProblem | undefined {
   const key = `${service.namespace}/${service.name}`;
-  const external = parseExternalName(service.externalName);
+  const external = readExternalName(service.externalName);
   if ('reason' in external) {
     const message = `Service ${key}: the external name ${quote(service.externalName ?? '')} ${external.reason}`;
     return { code: 'ExternalNameInvalid', message, field: 'service.name' };

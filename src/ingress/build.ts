@@ -19,6 +19,7 @@ import { deriveClusters, deriveEndpointsReferences } from './cluster.ts';
 import { deriveDefaultBackend } from './default-backend.ts';
 import { diagnose } from './diagnose.ts';
 import { deriveEndpoints } from './endpoints.ts';
+import { externalNameReader } from './external-name.ts';
 import { deriveGlobalOptions } from './global-options.ts';
 import { deriveHeld } from './held.ts';
 import { indexByHost } from './ingresses-by-host.ts';
@@ -38,6 +39,8 @@ export interface BuildOptions extends AcceptOptions {
   readonly configMap?: ObjectKey;
   /** `--default-backend-service` */
   readonly defaultBackendService?: ObjectKey;
+  /** `--disable-svc-external-name` */
+  readonly disableSvcExternalName?: boolean;
   /** `--default-ssl-certificate` */
   readonly defaultSslCertificate?: ObjectKey;
   /** `--tls-on-demand` */
@@ -66,6 +69,10 @@ export interface Build {
 export function createBuild(engine: Engine, state: ClusterState, options: BuildOptions): Build {
   const { services, localEndpoints } = state;
   const { defaultSslCertificate } = options;
+  const backends = {
+    services,
+    readExternalName: externalNameReader({ disabled: options.disableSvcExternalName ?? false }),
+  };
   const globalOptions = deriveGlobalOptions(engine, state.configMaps, options.configMap);
   const acceptedIngresses = deriveAcceptedIngresses(engine, state, options);
   const servedIngresses = deriveServedIngresses(engine, acceptedIngresses, options);
@@ -74,8 +81,8 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
   const names = deriveCertificateNames(engine, certificates);
   const hostTls = deriveHostTls(engine, hosts, names);
   const defaultBackend = deriveDefaultBackend(engine, services, options.defaultBackendService);
-  const virtualHosts = deriveVirtualHosts(engine, { hosts, hostTls, globalOptions, services, defaultBackend });
-  const clusters = deriveClusters(engine, { virtualHosts, services, localEndpoints });
+  const virtualHosts = deriveVirtualHosts(engine, { hosts, hostTls, globalOptions, defaultBackend, ...backends });
+  const clusters = deriveClusters(engine, { virtualHosts, localEndpoints, ...backends });
   const references = deriveEndpointsReferences(engine, clusters);
   const endpoints = deriveEndpoints(engine, { references, services, slices: state.endpointSlices, localEndpoints });
   const serverNames = deriveServerNames(engine, hostTls, names, options.tlsOnDemand ?? false);

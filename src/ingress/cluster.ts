@@ -3,12 +3,13 @@ import type { Service } from '../cluster/objects.ts';
 import type { Engine, Key, Table } from '../derive.ts';
 import type { Cluster, ClusterReference, EndpointsName, VirtualHost } from '../model/proxy-model.ts';
 import { localEndpointsOf } from './endpoints.ts';
-import { externalPort, parseExternalName } from './external-name.ts';
+import { externalPort, type ReadExternalName } from './external-name.ts';
 import { endpointsName } from './names.ts';
 
 export interface ClusterSources {
   readonly virtualHosts: Table<VirtualHost>;
   readonly services: Table<Service>;
+  readonly readExternalName: ReadExternalName;
   readonly localEndpoints: Table<LocalEndpoints>;
 }
 
@@ -22,7 +23,7 @@ export function deriveClusters(engine: Engine, sources: ClusterSources): Table<C
     const service = read(services, `${reference.namespace}/${reference.service}`);
     const endpoints = { kind: 'endpoints', name, endpoints: endpointsName(reference) } as const;
     if (service?.type !== 'ExternalName') return endpoints;
-    const external = parseExternalName(service.externalName);
+    const external = sources.readExternalName(service.externalName);
     const port = externalPort(service, reference.port);
     if ('reason' in external || port === undefined) return endpoints;
     if (localEndpointsOf(read, localEndpoints, reference, service).always !== undefined) return endpoints;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { externalPort, parseExternalName } from './external-name.ts';
+import { externalNameReader, externalPort, parseExternalName } from './external-name.ts';
 import { externalName } from './testing.ts';
 
 describe('external names', () => {
@@ -58,4 +58,11 @@ describe('ports behind an external name', () => {
   ])('%s', (_, ports, port, expected) => {
     expect(externalPort(externalName('shop/api', 'api.example.com', ports), port)).toBe(expected);
   });
+});
+
+test('with --disable-svc-external-name no name is resolved', () => {
+  expect(externalNameReader({ disabled: true })('api.example.com')).toEqual({
+    reason: 'is not resolved: --disable-svc-external-name',
+  });
+  expect(externalNameReader({ disabled: false })('api.example.com')).toEqual({ hostname: 'api.example.com' });
 });

@@ -4,6 +4,7 @@ import { isDnsName } from './host.ts';
 import { numericTargetPort, portNumber, servicePortByNumber } from './service-port.ts';
 
 export type ExternalName = { readonly hostname: string } | { readonly reason: string };
+export type ReadExternalName = (text: string | undefined) => ExternalName;
 
 /** Addresses of this machine or its link: through them a tenant would reach what listens for the proxy alone. */
 const REFUSED_RANGES: ReadonlySet<string> = new Set(['loopback', 'linkLocal', 'unspecified', 'multicast', 'broadcast']);
@@ -15,6 +16,11 @@ const LOCAL_NAMES: ReadonlySet<string> = new Set([
 ]);
 /** Resolvers read a name whose last label is a number as an address, in many spellings (`127.1`, `0x7f000001`). */
 const ENDS_IN_NUMBER = /(?:^|\.)(?:\d+|0x[0-9a-f]*)$/;
+
+/** How external names are read; with `--disable-svc-external-name` none is resolved. */
+export function externalNameReader({ disabled }: { readonly disabled: boolean }): ReadExternalName {
+  return disabled ? () => ({ reason: 'is not resolved: --disable-svc-external-name' }) : parseExternalName;
+}
 
 /** The name that the proxy is to resolve, lower-cased; a trailing dot is kept, since it ends the search for suffixes. */
 export function parseExternalName(text: string | undefined): ExternalName {

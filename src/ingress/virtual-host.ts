@@ -1,4 +1,3 @@
-import type { Service } from '../cluster/objects.ts';
 import type { Engine, Reader, Table } from '../derive.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { objectRef } from '../model/object-ref.ts';
@@ -10,7 +9,7 @@ import {
   type RoutePolicy,
   type VirtualHost,
 } from '../model/proxy-model.ts';
-import { resolveBackend } from './backend.ts';
+import { type BackendSources, resolveBackend } from './backend.ts';
 import { type Claim, claimsOn, idleDefaultBackends, type LostClaim, settleClaims } from './conflicts.ts';
 import { DEFAULT_BACKEND, type DefaultBackend } from './default-backend.ts';
 import { diagnose } from './diagnose.ts';
@@ -21,11 +20,10 @@ import { compareMatches } from './path.ts';
 import type { ServedIngress } from './served-ingress.ts';
 import type { HostTls } from './tls.ts';
 
-export interface VirtualHostSources {
+export interface VirtualHostSources extends BackendSources {
   readonly hosts: HostIndex;
   readonly hostTls: Table<HostTls>;
   readonly globalOptions: Table<GlobalOptions>;
-  readonly services: Table<Service>;
   readonly defaultBackend: Table<DefaultBackend>;
 }
 
@@ -87,7 +85,7 @@ function claimedRoute(claim: Claim, context: HostContext): Route {
 }
 
 function forward({ ingress, field, backend }: Claim, { read, sources, diagnostics }: HostContext): RouteAction {
-  const { cluster, problem } = resolveBackend(read, sources.services, ingress.namespace, backend);
+  const { cluster, problem } = resolveBackend(read, sources, ingress.namespace, backend);
   if (problem !== undefined) {
     const ref = objectRef('Ingress', ingress.key);
     const path = field === 'spec.defaultBackend' ? `${field}.${problem.field}` : `${field}.backend.${problem.field}`;

@@ -53,7 +53,7 @@ export const diagnosticCodes = {
   ServiceNotFound: 'The Service does not exist; its paths answer 503.',
   ServicePortNotFound: 'The Service has no such port; its paths answer 503.',
   ServiceWithoutEndpoints: 'No endpoint of the Service is ready; its paths answer 503.',
-  ExternalNameInvalid: 'The external name is no DNS name; the paths answer 503.',
+  ExternalNameInvalid: 'The external name is no DNS name that may be resolved; the paths answer 503.',
   // TLS
   SecretNotFound: 'The TLS Secret does not exist; the default certificate is served.',
   SecretInvalid: 'The TLS Secret is not usable; the last good pair, else the default certificate, is served.',

@@ -64,12 +64,22 @@ export function service(
   };
 }
 
-export function externalName(name: string, hostname: string, port = 80, namespace?: string): Manifest {
+export function externalName(
+  name: string,
+  hostname: string,
+  port = 80,
+  namespace?: string,
+  targetPort?: number,
+): Manifest {
   return {
     apiVersion: 'v1',
     kind: 'Service',
     metadata: metadata(name, namespace),
-    spec: { type: 'ExternalName', externalName: hostname, ports: [{ port, protocol: 'TCP' }] },
+    spec: {
+      type: 'ExternalName',
+      externalName: hostname,
+      ports: [{ port, protocol: 'TCP', ...(targetPort && { targetPort }) }],
+    },
   };
 }
 

@@ -80,7 +80,39 @@ function portManifests(): Manifest[] {
     service('headless', [{ port: 80 }]),
     first.slice('headless'),
     to('headless', 'headless:80'),
+    withoutClusterIp('headless-80', [{ port: 80, targetPort: 'web' }]),
+    slice('headless-80', 'headless-80', [{ name: '', port: second.port, protocol: 'TCP' }], [LOOPBACK]),
+    to('headless-80', 'headless-80:80'),
+    withoutClusterIp('headless-none', []),
+    slice('headless-none', 'headless-none', [{ name: '', port: first.port, protocol: 'TCP' }], [LOOPBACK]),
+    to('headless-none', `headless-none:${first.port}`),
+    withoutSelector('by-hand'),
+    first.slice('by-hand'),
+    to('by-hand', 'by-hand:80'),
+    // One name, another number in each slice, as in a rollout that moves the container's port.
+    service('rollout', [{ name: 'http', port: 80, targetPort: 'web' }]),
+    slice('rollout-a', 'rollout', [{ name: 'http', port: first.port, protocol: 'TCP' }], [LOOPBACK]),
+    slice(
+      'rollout-b',
+      'rollout',
+      [
+        { name: 'admin', port: first.port, protocol: 'TCP' },
+        { name: 'http', port: second.port, protocol: 'TCP' },
+      ],
+      [LOOPBACK],
+    ),
+    to('rollout', 'rollout:http'),
   ];
+}
+
+/** A headless Service. */
+function withoutClusterIp(name: string, ports: readonly object[]): Manifest {
+  return { ...service(name), spec: { clusterIP: 'None', selector: { app: name }, ports } };
+}
+
+/** A Service whose endpoints somebody else writes. */
+function withoutSelector(name: string): Manifest {
+  return { ...service(name), spec: { ports: [{ port: 80, protocol: 'TCP' }] } };
 }
 
 function endpointManifests(): Manifest[] {
@@ -141,6 +173,7 @@ function missingManifests(): Manifest[] {
       metadata: { name: 'foreign', namespace: 'elsewhere' },
     },
     withResourceBackend(),
+    withDefaultResource(),
     ingress({
       name: 'default-backend',
       defaultBackend: 'other:80',
@@ -158,6 +191,19 @@ function withResourceBackend(): Manifest {
   return {
     ...ingress({ name: 'resource' }),
     spec: { ingressClassName: 'nginx', rules: [{ host: 'resource.example.com', http: { paths } }] },
+  };
+}
+
+function withDefaultResource(): Manifest {
+  const resource = { apiGroup: 'k8s.example.com', kind: 'StorageBucket', name: 'assets' };
+  const paths = [{ path: '/web', pathType: 'Prefix', backend: { service: { name: 'web', port: { number: 80 } } } }];
+  return {
+    ...ingress({ name: 'default-resource' }),
+    spec: {
+      ingressClassName: 'nginx',
+      defaultBackend: { resource },
+      rules: [{ host: 'default-resource.example.com', http: { paths } }],
+    },
   };
 }
 
@@ -188,12 +234,15 @@ describe('the port of a backend', () => {
       { url: 'http://unnamed.example.com/', backend: 'second', because: 'a port without name takes every TCP port' },
       { url: 'http://udp.example.com/', status: 503, because: 'HTTP needs TCP' },
       { url: 'http://headless.example.com/', backend: 'first' },
+      { url: 'http://headless-80.example.com/', backend: 'second', because: 'a headless Service has endpoints too' },
+      { url: 'http://headless-none.example.com/', status: 503, because: 'a Service without ports has none to name' },
+      { url: 'http://by-hand.example.com/', backend: 'first', because: 'endpoints need no selector' },
     ],
   );
 });
 
 describe('EndpointSlices', () => {
-  test.each(['several', 'duplicates', 'shared'])('%s: both endpoints take an equal part', async (host) => {
+  test.each(['several', 'duplicates', 'shared', 'rollout'])('%s: both endpoints take an equal part', async (host) => {
     expect(await spread(host)).toEqual({ first: 10, second: 10 });
   });
 
@@ -235,6 +284,17 @@ describe('EndpointSlices', () => {
   });
 });
 
+test('an endpoint that begins to terminate is asked no more', async () => {
+  const ports = [{ name: '', port: first.port, protocol: 'TCP' }];
+  const conditions = (ready: boolean) => ({ ready, serving: true, terminating: !ready });
+  const leaving = (ready: boolean) =>
+    slice('leaving', 'leaving', ports, [{ addresses: ['127.0.0.1'], conditions: conditions(ready) }]);
+  await gateway.apply(service('leaving'), to('leaving', 'leaving'), leaving(true));
+  await soon(() => spread('leaving')).toEqual({ first: 20 });
+  await gateway.apply(leaving(false), endpointSlice('leaving', ['127.0.0.1'], { port: second.port, suffix: 'new' }));
+  await soon(() => spread('leaving')).toEqual({ second: 20 });
+});
+
 describe('a backend that is not there', () => {
   testCases(
     () => gateway,
@@ -254,6 +314,8 @@ describe('a backend that is not there', () => {
       },
       { url: 'http://resource.example.com/assets', status: 503, because: 'a resource is no Service' },
       { url: 'http://resource.example.com/x', backend: 'web' },
+      { url: 'http://default-resource.example.com/x', status: 503 },
+      { url: 'http://default-resource.example.com/web', backend: 'web' },
     ],
   );
 

@@ -64,6 +64,8 @@ beforeAll(async () => {
       ...external('upper', 'API.Internal', first.port),
       ...external('dot', 'api.internal.', first.port),
       ...externalWithoutPorts('no-ports', 'api.internal', first.port),
+      externalName('target', 'api.internal', 80, undefined, first.port),
+      ingress({ name: 'target', rules: [{ host: 'target.example.com', paths: [{ service: 'target:80' }] }] }),
       ...external('moving', 'moving.internal', first.port),
       ...external('unknown', 'nowhere.internal', first.port),
       ...external('silent', 'silent.internal', first.port),
@@ -85,9 +87,12 @@ afterAll(async () => {
 });
 
 describe('an ExternalName', () => {
-  test.each(['resolved', 'upper', 'dot', 'no-ports'])('%s: the name is resolved by the proxy', async (host) => {
-    await eventually(host, 'first');
-  });
+  test.each(['resolved', 'upper', 'dot', 'no-ports', 'target'])(
+    '%s: the name is resolved by the proxy',
+    async (host) => {
+      await eventually(host, 'first');
+    },
+  );
 
   test('keeps Host and path of the request', async () => {
     await eventually('resolved', 'first');
@@ -167,5 +172,37 @@ describe('an ExternalName that leads to the proxy itself is refused', () => {
 
   test('without a question to a name server', () => {
     expect(dns.questions.filter((name) => /localhost|^127|no_such/.test(name))).toEqual([]);
+  });
+});
+
+describe('with --disable-svc-external-name', () => {
+  let closed: Gateway;
+
+  beforeAll(async () => {
+    closed = await startGateway({
+      emit: { dnsServers: [dns.address] },
+      build: { disableSvcExternalName: true },
+      manifests: [
+        ...services.manifests,
+        ...external('closed', 'closed.internal', first.port),
+        ingress({ name: 'plain', rules: [{ host: 'plain.example.com', paths: [{}] }] }),
+      ],
+    });
+  });
+  afterAll(() => closed?.close());
+
+  testCases(
+    () => closed,
+    [
+      { url: 'http://closed.example.com/', status: 503 },
+      { url: 'http://plain.example.com/', backend: 'web' },
+    ],
+  );
+
+  test('no name server is asked, and the Ingress is told why', () => {
+    expect(dns.questions).not.toContain('closed.internal');
+    expect(closed.pipeline.controller.currentDiagnostics()).toEqual([
+      expect.objectContaining({ code: 'ExternalNameInvalid', ref: expect.objectContaining({ name: 'closed' }) }),
+    ]);
   });
 });
