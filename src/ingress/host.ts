@@ -5,6 +5,8 @@ export type ParsedHost = { readonly host: HostName } | { readonly reason: string
 
 const MAX_HOST_LENGTH = 253;
 const LABEL = '[a-z0-9](?:[a-z0-9-]*[a-z0-9])?';
+/** The parser of addresses takes its time to refuse a name, so it is not asked about what cannot be one. */
+const MAYBE_ADDRESS = /:|^[\da-fx.]+$/;
 const DNS_NAME = new RegExp(`^${LABEL}(?:\\.${LABEL})*$`);
 
 /** The host of a rule, lower-cased and without a trailing dot, or why it is none. No host means the default server. */
@@ -13,7 +15,7 @@ export function parseHost(text: string | undefined): ParsedHost {
   const host = text.toLowerCase().replace(/\.$/, '');
   if (host === '*') return { reason: 'is no host name; leave the host out to answer every host' };
   const name = isWildcard(host) ? host.slice(2) : host;
-  if (ipaddr.isValid(name)) return { reason: 'is an IP address, not a DNS name' };
+  if (MAYBE_ADDRESS.test(name) && ipaddr.isValid(name)) return { reason: 'is an IP address, not a DNS name' };
   if (name.includes(':')) return { reason: 'carries a port or a colon; name the host alone' };
   if (name.includes('*')) return { reason: 'holds a wildcard that is not its whole first label' };
   if (!isDnsName(name) || host.length > MAX_HOST_LENGTH) return { reason: 'is no DNS name' };
