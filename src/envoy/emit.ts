@@ -14,9 +14,8 @@ import { clusterMessage, type DnsOptions } from './cluster.ts';
 import { encode } from './codec.ts';
 import { createEncoder, type Encoder } from './encoder.ts';
 import { endpointsMessage } from './endpoints.ts';
-import { encodeFrame, sameFrame } from './frame.ts';
+import { deriveHostFrames } from './host-frames.ts';
 import { httpConnectionManager } from './http-connection-manager.ts';
-import { httpView } from './http-view.ts';
 import { certificateChain, httpListener, httpsListener, type ListenerOptions } from './listener.ts';
 import { type EmittedTypeUrl, type EncodedResource, encodedResource, sameVersion, typeUrls } from './resource.ts';
 import { createRouteTable } from './route-table.ts';
@@ -60,30 +59,14 @@ export function createEmitter(engine: Engine, model: ProxyModel, options: EmitOp
   };
 }
 
-/** Two frames per host, one where both tables show the same. */
 function emitRoutes(engine: Engine, { virtualHosts }: ProxyModel, encoder: Encoder) {
-  const views = engine.derive('http-view', virtualHosts, (host, read) => httpView(existing(read, virtualHosts, host)));
-  const httpsFrames = engine.derive(
-    'https-frame',
-    virtualHosts,
-    (host, read) => encodeFrame(encoder, existing(read, virtualHosts, host)),
-    sameFrame,
-  );
-  const httpFrames = engine.derive(
-    'http-frame',
-    views,
-    (host, read) => {
-      const view = existing(read, views, host);
-      return view === 'same' ? read(httpsFrames, host) : encodeFrame(encoder, view);
-    },
-    sameFrame,
-  );
+  const frames = deriveHostFrames(engine, virtualHosts, encoder);
   const context = { encoder, origin: () => originOf(virtualHosts, () => true) };
   return {
-    http: createRouteTable(engine, 'http', httpFrames, context),
-    https: createRouteTable(engine, 'https', httpsFrames, context),
+    http: createRouteTable(engine, 'http', frames.http, context),
+    https: createRouteTable(engine, 'https', frames.https, context),
     // What is wrong with a route of the http table is wrong with the one it was made from.
-    frames: httpsFrames,
+    frames: frames.https,
   };
 }
 

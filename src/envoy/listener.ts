@@ -35,7 +35,7 @@ export function httpListener(
 
 /**
  * The TLS listener without the chains that its matcher leads to (see `certificateChain`): server names go to the chain of their
- * certificate, all others to the default certificate.
+ * certificate, all others to the default certificate, or to the one that is found by their name.
  * @param serverNames those of the listener whose certificate exists
  * @param connectionManager the filter that serves the `https` route table
  */

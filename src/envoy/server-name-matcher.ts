@@ -43,7 +43,8 @@ const SERVER_NAME: TypedExtensionConfig = {
 /** Certificates may hold any text. No client asks for what is no name of a host, and it must not get into an expression. */
 const HOST_NAME = /^(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/;
 
-function isWildcard(name: string): boolean {
+/** Whether a name begins with a wildcard for one label. */
+export function isWildcard(name: string): boolean {
   return name.startsWith('*.');
 }
 

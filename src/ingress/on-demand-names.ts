@@ -11,7 +11,7 @@ import {
   type HostName,
   ON_DEMAND,
 } from '../model/proxy-model.ts';
-import { wildcardOf } from './host.ts';
+import { isWildcard, wildcardOf } from './host.ts';
 import type { CertificateNames } from './secret-certificate.ts';
 import type { HostTls } from './tls.ts';
 
@@ -71,8 +71,4 @@ export function deriveOnDemandNames(engine: Engine, sources: OnDemandSources): O
 function isForSeveralHosts(names: CertificateNames | undefined): boolean {
   const [first, ...others] = names?.dnsNames ?? [];
   return others.length > 0 || (first !== undefined && isWildcard(first));
-}
-
-function isWildcard(name: string): boolean {
-  return name.startsWith('*.');
 }

@@ -1,10 +1,18 @@
 /**
  * Which certificate answers which server name. The names that certificates carry lead, not the hosts of Ingresses, so a new host
  * under a known certificate does not touch the listener; a host is named only where that would show another certificate than its
- * Ingress asks for.
+ * Ingress asks for, or one of a namespace that has nothing to do with the host: otherwise anybody with a certificate could decide
+ * what somebody else's host shows.
  */
 import type { Engine, Key, Table } from '../derive.ts';
-import { type CertificateName, DEFAULT_CERTIFICATE, type HostName, type ServerName } from '../model/proxy-model.ts';
+import { objectRef } from '../model/object-ref.ts';
+import {
+  type CertificateName,
+  DEFAULT_CERTIFICATE,
+  DEFAULT_HOST,
+  type HostName,
+  type ServerName,
+} from '../model/proxy-model.ts';
 import { wildcardOf } from './host.ts';
 import { deriveOnDemandNames } from './on-demand-names.ts';
 import type { CertificateNames } from './secret-certificate.ts';
@@ -16,7 +24,7 @@ export const ALL_NAMES = 'https';
 export interface ServerNames {
   /** The certificates that hosts use, and the default certificate. */
   readonly usedCertificates: Table<ReadonlyMap<HostName, true>>;
-  /** Both under `ALL_NAMES`, sorted by name. An exception overrules a certificate's own name. */
+  /** Both under `ALL_NAMES`, sorted by name. No name stands in both: exceptions are hosts that no certificate names. */
   readonly certificateNames: Table<readonly ServerName[]>;
   readonly exceptions: Table<readonly ServerName[]>;
   /** Exact server names whose certificate is looked up on demand; always empty when nothing is. */
@@ -41,26 +49,34 @@ export function deriveServerNames(
     (certificate, read) => read(names, certificate)?.dnsNames ?? [],
   );
   const owners = deriveNameOwners(engine, usedNames);
+  const named = engine.derive<CertificateName>('server-name', owners, (name, read) => {
+    const owner = read(owners, name)!;
+    // A name under a wildcard host is served by that host.
+    const claimant = read(hostTls, name) ?? read(hostTls, wildcardOf(name) ?? name);
+    return claimant === undefined ? owner : certificateFor(claimant, owner);
+  });
   const exceptions = engine.derive<CertificateName>('server-name-exception', hostTls, (host, read) => {
-    const { tls, certificate = DEFAULT_CERTIFICATE } = read(hostTls, host) ?? { tls: false };
-    if (!tls) return undefined;
-    const wildcard = wildcardOf(host);
-    const shown = read(owners, host) ?? (wildcard && read(owners, wildcard)) ?? DEFAULT_CERTIFICATE;
-    return shown === certificate ? undefined : certificate;
+    if (host === DEFAULT_HOST || read(owners, host) !== undefined) return undefined;
+    const shown = read(named, wildcardOf(host) ?? host) ?? DEFAULT_CERTIFICATE;
+    const wanted = certificateFor(read(hostTls, host)!, shown);
+    return wanted === shown ? undefined : wanted;
   });
   const known = onDemand
-    ? deriveOnDemandNames(engine, { hostTls, named: owners, exceptions, certificateNames: names })
-    : {
-        named: owners,
-        exceptions,
-        found: engine.derive<CertificateName>('on-demand-server-name', [], () => undefined),
-      };
+    ? deriveOnDemandNames(engine, { hostTls, named, exceptions, certificateNames: names })
+    : { named, exceptions, found: engine.derive<CertificateName>('on-demand-server-name', [], () => undefined) };
   return {
     usedCertificates,
     certificateNames: collect(engine, 'certificate-server-names', known.named),
     exceptions: collect(engine, 'exception-server-names', known.exceptions),
     onDemand: known.found,
   };
+}
+
+/** The certificate of a host for which `shown` would answer by its names alone. */
+function certificateFor(host: HostTls, shown: CertificateName): CertificateName {
+  if (host.tls) return host.certificate ?? DEFAULT_CERTIFICATE;
+  if (shown === DEFAULT_CERTIFICATE) return shown;
+  return host.namespaces.includes(objectRef('Secret', shown).namespace) ? shown : DEFAULT_CERTIFICATE;
 }
 
 /** Per DNS name the certificate that answers it; among several that carry it, the one whose name comes first. */
@@ -97,13 +113,12 @@ function collect(engine: Engine, name: string, table: Table<CertificateName>): T
   );
 }
 
-/** What a listener is to know: names of certificates, overruled by exceptions. */
+/** What a listener is to know. */
 export function mergeServerNames(
   certificateNames: readonly ServerName[],
   exceptions: readonly ServerName[],
 ): ServerName[] {
-  const overruled = new Set(exceptions.map(({ name }) => name));
-  return sorted([...certificateNames.filter(({ name }) => !overruled.has(name)), ...exceptions]);
+  return sorted([...certificateNames, ...exceptions]);
 }
 
 function sorted(names: readonly ServerName[]): ServerName[] {

@@ -13,7 +13,11 @@ export interface Origin {
   readonly field: string;
 }
 
-/** `*` is the default server: requests whose host nobody claims. Else a lower-case DNS name, without port or trailing dot. */
+/**
+ * `*` is the default server: requests whose host nobody claims. Else a lower-case DNS name, without port or trailing dot, or one
+ * with a wildcard in front (`*.example.com`) that stands for exactly one label. An exact name counts before a wildcard. Hosts of
+ * more labels are not the wildcard's: the default server answers them if nobody else does.
+ */
 export type HostName = string;
 export const DEFAULT_HOST: HostName = '*';
 
