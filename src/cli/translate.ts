@@ -33,6 +33,7 @@ export interface TranslateOptions {
 /** Kinds in the order in which they are shown: from the port to the pod. */
 const SECTIONS = {
   listeners: 'envoy.config.listener.v3.Listener',
+  scopes: 'envoy.config.route.v3.ScopedRouteConfiguration',
   routes: 'envoy.config.route.v3.RouteConfiguration',
   clusters: 'envoy.config.cluster.v3.Cluster',
   endpoints: 'envoy.config.endpoint.v3.ClusterLoadAssignment',
@@ -62,7 +63,7 @@ export async function translateManifests(
   const generatedCertificate = await generateCertificate();
   const { state, store, controller, emitter } = createPipeline({
     build: { ...buildOptionsFrom(args), generatedCertificate },
-    emit: { ipv6: true },
+    emit: { ipv6: true, routeSharding: args.routeSharding },
   });
   const source = createManifestSource(
     { ...args, watch: false },
@@ -81,10 +82,12 @@ export async function translateManifests(
   controller.start();
   const typeUrls = new Map(emitter.resources.map(({ typeUrl }) => [typeUrl.slice(typeUrl.indexOf('/') + 1), typeUrl]));
   const resources = Object.fromEntries(
-    Object.entries(SECTIONS).map(([section, message]) => {
+    Object.entries(SECTIONS).flatMap(([section, message]) => {
       const view = store.view(typeUrls.get(message) ?? '');
       const names = [...view.names()].toSorted();
-      return [section, names.map((name) => shown(message, view.get(name)?.body() ?? new Uint8Array(), options))];
+      // There are scopes only with --route-sharding.
+      if (section === 'scopes' && names.length === 0) return [];
+      return [[section, names.map((name) => shown(message, view.get(name)?.body() ?? new Uint8Array(), options))]];
     }),
   );
   const diagnostics = [...source.diagnostics(), ...controller.currentDiagnostics()].map((diagnostic) => {

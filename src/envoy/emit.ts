@@ -5,6 +5,7 @@ import type { ObjectKey } from '../model/object-ref.ts';
 import {
   type CertificateName,
   DEFAULT_CERTIFICATE,
+  type HostName,
   type Listener,
   ON_DEMAND,
   type ProxyModel,
@@ -14,14 +15,18 @@ import { clusterMessage, type DnsOptions } from './cluster.ts';
 import { encode } from './codec.ts';
 import { createEncoder, type Encoder } from './encoder.ts';
 import { endpointsMessage } from './endpoints.ts';
+import type { Frame } from './frame.ts';
 import { deriveHostFrames } from './host-frames.ts';
-import { httpConnectionManager } from './http-connection-manager.ts';
+import { httpConnectionManager, type RoutingOptions } from './http-connection-manager.ts';
 import { certificateChain, httpListener, httpsListener, type ListenerOptions } from './listener.ts';
 import { type EmittedTypeUrl, type EncodedResource, encodedResource, sameVersion, typeUrls } from './resource.ts';
-import { createRouteTable } from './route-table.ts';
+import { createRouteTable, type RouteTableContext, type RouteTableName, routeTableNames } from './route-table.ts';
 import { emitOnDemandSecrets, emitSecrets } from './secret.ts';
+import { deriveShards } from './shard.ts';
+import { recommendSharding } from './shard-advice.ts';
+import { createShardedTable } from './shard-tables.ts';
 
-export type EmitOptions = ListenerOptions & DnsOptions;
+export type EmitOptions = ListenerOptions & DnsOptions & RoutingOptions;
 
 export interface Emitter {
   /** Every resource, keyed by its name. Several tables may hold resources of one type; their names differ. */
@@ -42,7 +47,7 @@ export interface EmittedTable {
  */
 export function createEmitter(engine: Engine, model: ProxyModel, options: EmitOptions): Emitter {
   const encoder = createEncoder();
-  const routes = emitRoutes(engine, model, encoder);
+  const routes = emitRoutes(engine, model, options, encoder);
   const listeners = emitListeners(engine, model, options, encoder);
   return {
     resources: [
@@ -51,23 +56,42 @@ export function createEmitter(engine: Engine, model: ProxyModel, options: EmitOp
       { typeUrl: typeUrls.secret, table: emitSecrets(engine, model, listeners.chains, encoder) },
       { typeUrl: typeUrls.secret, table: emitOnDemandSecrets(engine, model, encoder) },
       { typeUrl: typeUrls.listener, table: listeners.resources },
-      { typeUrl: typeUrls.routes, table: routes.http },
-      { typeUrl: typeUrls.routes, table: routes.https },
+      ...routes.resources,
     ],
-    diagnosticTables: [routes.frames],
+    diagnosticTables: routes.diagnosticTables,
     counters: () => encoder.counters(),
   };
 }
 
-function emitRoutes(engine: Engine, { virtualHosts }: ProxyModel, encoder: Encoder) {
+function emitRoutes(engine: Engine, { virtualHosts }: ProxyModel, options: RoutingOptions, encoder: Encoder) {
   const frames = deriveHostFrames(engine, virtualHosts, encoder);
-  const context = { encoder, origin: () => originOf(virtualHosts, () => true) };
-  return {
-    http: createRouteTable(engine, 'http', frames.http, context),
-    https: createRouteTable(engine, 'https', frames.https, context),
-    // What is wrong with a route of the http table is wrong with the one it was made from.
-    frames: frames.https,
-  };
+  const context: RouteTableContext = { encoder, origin: (hosts) => originOf(virtualHosts, () => true, hosts) };
+  // What is wrong with a route of the http table is wrong with the one it was made from.
+  const diagnosticTables = [frames.https];
+  if (options.routeSharding) {
+    return { resources: emitShards(engine, virtualHosts, frames, context), diagnosticTables };
+  }
+  const resources = routeTableNames.map((name) => ({
+    typeUrl: typeUrls.routes,
+    table: createRouteTable(engine, name, frames[name], context),
+  }));
+  return { resources, diagnosticTables: [...diagnosticTables, recommendSharding(engine, virtualHosts)] };
+}
+
+function emitShards(
+  engine: Engine,
+  virtualHosts: ProxyModel['virtualHosts'],
+  frames: Readonly<Record<RouteTableName, Table<Frame>>>,
+  context: RouteTableContext,
+): EmittedTable[] {
+  const layout = deriveShards(engine, virtualHosts);
+  return routeTableNames.flatMap((name) => {
+    const { routes, scopes } = createShardedTable(engine, name, { frames: frames[name], layout }, context);
+    return [
+      { typeUrl: typeUrls.routes, table: routes },
+      { typeUrl: typeUrls.scopedRoutes, table: scopes },
+    ];
+  });
 }
 
 function emitClusters(engine: Engine, { clusters, virtualHosts }: ProxyModel, options: DnsOptions, encoder: Encoder) {
@@ -88,10 +112,10 @@ function emitEndpoints(engine: Engine, { endpoints }: ProxyModel, encoder: Encod
   });
 }
 
-function emitListeners(engine: Engine, model: ProxyModel, options: ListenerOptions, encoder: Encoder) {
+function emitListeners(engine: Engine, model: ProxyModel, options: EmitOptions, encoder: Encoder) {
   const { listeners, certificates } = model;
-  const http = httpConnectionManager(encoder, 'http');
-  const https = httpConnectionManager(encoder, 'https');
+  const http = httpConnectionManager(encoder, 'http', options);
+  const https = httpConnectionManager(encoder, 'https', options);
   const encodeChain = (certificate: CertificateName) => {
     encoder.count('FilterChain');
     return encode(LISTENER, { filter_chains: [certificateChain(certificate, https)] });
@@ -141,9 +165,14 @@ function existing<V>(read: Reader, table: Table<V>, key: Key): V {
 }
 
 /** The Ingresses that made a route of the kind that is looked for, sorted. Reads the model as it is now. */
-function originOf(virtualHosts: ProxyModel['virtualHosts'], wanted: (route: Route) => boolean): readonly ObjectKey[] {
+function originOf(
+  virtualHosts: ProxyModel['virtualHosts'],
+  wanted: (route: Route) => boolean,
+  wantedHost: (host: HostName) => boolean = () => true,
+): readonly ObjectKey[] {
   const ingresses = new Set<ObjectKey>();
   for (const host of virtualHosts.keys()) {
+    if (!wantedHost(host)) continue;
     for (const route of virtualHosts.get(host)?.routes ?? []) {
       if (route.origin && wanted(route)) ingresses.add(route.origin.ingress);
     }

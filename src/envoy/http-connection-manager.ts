@@ -1,5 +1,6 @@
 import {
   envoy_extensions_filters_network_http_connection_manager_v3_HttpConnectionManager_PathWithEscapedSlashesAction as EscapedSlashesAction,
+  type envoy_config_common_mutation_rules_v3_HeaderMutation as HeaderMutation,
   type envoy_extensions_filters_network_http_connection_manager_v3_HttpConnectionManager as HttpConnectionManager,
   type envoy_config_listener_v3_Filter as NetworkFilter,
   envoy_extensions_filters_network_http_connection_manager_v3_HttpConnectionManager_ServerHeaderTransformation as ServerHeader,
@@ -10,12 +11,23 @@ import type { Encoder } from './encoder.ts';
 import { EARLY_REQUEST_MUTATIONS } from './headers.ts';
 import { HTTP_FILTERS, UPGRADE_FILTERS } from './http-filters.ts';
 import { LOCAL_REPLIES } from './local-replies.ts';
+import type { RouteTableName } from './route-table.ts';
+import { scopedRoutes, shardMutations } from './scoped-routes.ts';
 
 const NAME = 'envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager';
 
+export interface RoutingOptions {
+  /** Many small route tables, each for a part of the hosts, instead of one: a changed host costs less, each request a little more. */
+  readonly routeSharding?: boolean;
+}
+
 /** The network filter that serves HTTP from a route table. Encoded once, since many filter chains carry the same. */
-export function httpConnectionManager(encoder: Encoder, routeTable: 'http' | 'https'): NetworkFilter {
-  const value = encoder.encode(NAME, message(routeTable), routeTable);
+export function httpConnectionManager(
+  encoder: Encoder,
+  routeTable: RouteTableName,
+  options: RoutingOptions = {},
+): NetworkFilter {
+  const value = encoder.encode(NAME, message(routeTable, options), routeTable);
   return {
     name: 'envoy.filters.network.http_connection_manager',
     typed_config: { type_url: `type.googleapis.com/${NAME}`, value },
@@ -23,10 +35,14 @@ export function httpConnectionManager(encoder: Encoder, routeTable: 'http' | 'ht
 }
 
 /** The same for every host and certificate: a change here drains every connection. Limits and times are ingress-nginx's defaults. */
-function message(routeTable: 'http' | 'https'): HttpConnectionManager {
+function message(routeTable: RouteTableName, { routeSharding = false }: RoutingOptions): HttpConnectionManager {
+  const sharding = routeSharding ? shardMutations(routeTable) : [];
   return {
     stat_prefix: routeTable,
-    rds: { route_config_name: routeTable, config_source: ADS },
+    ...(routeSharding
+      ? { scoped_routes: scopedRoutes(routeTable) }
+      : { rds: { route_config_name: routeTable, config_source: ADS } }),
+    early_header_mutation_extensions: [earlyMutation([...EARLY_REQUEST_MUTATIONS, ...sharding])],
     http_filters: HTTP_FILTERS,
     upgrade_configs: [
       { upgrade_type: 'websocket', filters: UPGRADE_FILTERS },
@@ -40,20 +56,21 @@ function message(routeTable: 'http' | 'https'): HttpConnectionManager {
   };
 }
 
+function earlyMutation(mutations: readonly HeaderMutation[]) {
+  return {
+    name: 'envoy.http.early_header_mutation.header_mutation',
+    typed_config: {
+      '@type': 'type.googleapis.com/envoy.extensions.http.early_header_mutation.header_mutation.v3.HeaderMutation',
+      mutations,
+    },
+  } as const;
+}
+
 /** The client is whoever opened the connection: what a request claims in X-Forwarded-For or -Proto is not believed. */
 const CLIENT_IDENTITY = {
   use_remote_address: { value: true },
   // The header is set for the route, to the client alone.
   skip_xff_append: true,
-  early_header_mutation_extensions: [
-    {
-      name: 'envoy.http.early_header_mutation.header_mutation',
-      typed_config: {
-        '@type': 'type.googleapis.com/envoy.extensions.http.early_header_mutation.header_mutation.v3.HeaderMutation',
-        mutations: EARLY_REQUEST_MUTATIONS,
-      },
-    },
-  ],
   preserve_external_request_id: true,
   request_id_extension: {
     typed_config: {

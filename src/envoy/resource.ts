@@ -7,6 +7,7 @@ export const typeUrls = {
   secret: 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret',
   listener: 'type.googleapis.com/envoy.config.listener.v3.Listener',
   routes: 'type.googleapis.com/envoy.config.route.v3.RouteConfiguration',
+  scopedRoutes: 'type.googleapis.com/envoy.config.route.v3.ScopedRouteConfiguration',
 } as const;
 
 export type EmittedTypeUrl = (typeof typeUrls)[keyof typeof typeUrls];
@@ -22,6 +23,8 @@ export interface EncodedResource {
   bytesAs?(spelling: string): Uint8Array;
   /** For a cluster: the name of the endpoints that it refers to. */
   readonly endpoints?: string;
+  /** For a scope: the name of the route table that it leads to. */
+  readonly routes?: string;
   /** Keys (`namespace/name`) of the Ingresses that made it; looked up when asked for, since only rejections need it. */
   readonly origin: () => readonly string[];
 }
@@ -29,6 +32,7 @@ export interface EncodedResource {
 /** What goes with the bytes of a resource. */
 interface Attributes {
   readonly endpoints?: string;
+  readonly routes?: string;
   readonly origin?: () => readonly string[];
 }
 

@@ -1,5 +1,6 @@
-import type { Engine, Table } from '../derive.ts';
+import type { Engine, Key, Table } from '../derive.ts';
 import type { envoy_config_route_v3_RouteConfiguration as RouteConfiguration } from '../gen/messages.ts';
+import type { HostName } from '../model/proxy-model.ts';
 import { encode } from './codec.ts';
 import type { Encoder } from './encoder.ts';
 import type { Frame } from './frame.ts';
@@ -12,7 +13,8 @@ import {
 } from './headers.ts';
 import { contentVersion, type EncodedResource, sameVersion } from './resource.ts';
 
-export type RouteTableName = 'http' | 'https';
+export const routeTableNames = ['http', 'https'] as const;
+export type RouteTableName = (typeof routeTableNames)[number];
 
 /** A table without its hosts. What is the same for all of them stands here. */
 export function routeTableMessage(name: RouteTableName): RouteConfiguration {
@@ -31,34 +33,77 @@ export function routeTableMessage(name: RouteTableName): RouteConfiguration {
 
 const MESSAGE = 'envoy.config.route.v3.RouteConfiguration';
 
-/**
- * The RouteConfiguration with all `frames`, as a table with one key, `name`. A changed host costs its own hash; sorting and joining
- * waits until somebody asks for the bytes.
- */
-export function createRouteTable(
-  engine: Engine,
-  name: RouteTableName,
-  frames: Table<Frame>,
-  context: { readonly encoder: Encoder; readonly origin: () => readonly string[] },
-): Table<EncodedResource> {
-  const { name: _, ...rest } = routeTableMessage(name);
-  const head = encode(MESSAGE, { name });
-  const tail = encode(MESSAGE, rest);
-  const join = (snapshot: FrameSetSnapshot) => {
-    context.encoder.count('RouteConfiguration');
-    return Buffer.concat([head, ...snapshot.sorted(), tail]);
+export interface RouteTableContext {
+  readonly encoder: Encoder;
+  /** Keys of the Ingresses behind the hosts that are asked for. */
+  readonly origin: (isWanted: (host: HostName) => boolean) => readonly string[];
+}
+
+/** A RouteConfiguration called `name` that holds the hosts of all `parts`. They are joined when somebody asks for the bytes. */
+export type RouteTableResource = (
+  name: string,
+  parts: readonly FrameSetSnapshot[],
+  isInside: (host: HostName) => boolean,
+) => EncodedResource;
+
+/** @param headersToRemove further ones that no backend sees. */
+export function createRouteTableResource(
+  table: RouteTableName,
+  { encoder, origin }: RouteTableContext,
+  headersToRemove: readonly string[] = [],
+): RouteTableResource {
+  const { name: _, ...rest } = routeTableMessage(table);
+  const tail = encode(MESSAGE, {
+    ...rest,
+    request_headers_to_remove: [...REQUEST_HEADERS_TO_REMOVE, ...headersToRemove],
+  });
+  return (name, parts, isInside) => {
+    const head = encode(MESSAGE, { name });
+    const join = () => {
+      encoder.count('RouteConfiguration');
+      return Buffer.concat([head, ...parts.flatMap((part) => part.sorted()), tail]);
+    };
+    const version = contentVersion(head, tail, parts.map(({ hash }) => hash).join(' '));
+    return { name, version, bytes: once(join), origin: () => origin(isInside) };
   };
-  return engine.reduce<Frame, FrameEntry, FrameSet, EncodedResource>(`${name}-routes`, frames, {
-    spread: (_host, { version, bytes }) => [[name, { version, bytes }]],
+}
+
+/** Groups of frames. A changed host costs its own hash; sorting waits until somebody asks. */
+export function reduceFrames<R>(
+  engine: Engine,
+  name: string,
+  frames: Table<Frame>,
+  reduction: {
+    readonly group: (host: HostName) => Key;
+    readonly view: (snapshot: FrameSetSnapshot) => R;
+    readonly equal: (before: R, now: R) => boolean;
+    readonly always?: readonly Key[];
+  },
+): Table<R> {
+  const { group, view, equal, always = [] } = reduction;
+  return engine.reduce<Frame, FrameEntry, FrameSet, R>(name, frames, {
+    spread: (host, { version, bytes }) => [[group(host), { version, bytes }]],
     init: () => new FrameSet(),
     add: (set, host, entry) => set.add(host, entry),
     remove: (set, host, entry) => set.remove(host, entry),
     empty: (set) => set.size === 0,
-    view: (set) => {
-      const snapshot = set.snapshot();
-      const version = contentVersion(head, tail, snapshot.hash);
-      return { name, version, bytes: once(() => join(snapshot)), origin: context.origin };
-    },
+    view: (set) => view(set.snapshot()),
+    equal,
+    always,
+  });
+}
+
+/** The RouteConfiguration with all `frames`, as a table with one key, `name`. */
+export function createRouteTable(
+  engine: Engine,
+  name: RouteTableName,
+  frames: Table<Frame>,
+  context: RouteTableContext,
+): Table<EncodedResource> {
+  const resource = createRouteTableResource(name, context);
+  return reduceFrames(engine, `${name}-routes`, frames, {
+    group: () => name,
+    view: (snapshot) => resource(name, [snapshot], () => true),
     equal: sameVersion,
     always: [name],
   });

@@ -27,6 +27,32 @@ export interface SourcePosition {
   readonly column: number;
 }
 
+export interface DiagnosticChange {
+  readonly added: readonly Diagnostic[];
+  readonly removed: readonly Diagnostic[];
+}
+
+/** What is new and what is gone, in time proportional to both: one object may give thousands. */
+export function compareDiagnostics(before: readonly Diagnostic[], now: readonly Diagnostic[]): DiagnosticChange {
+  if (before.length === 0 || now.length === 0) return { added: now, removed: before };
+  const [known, present] = [new Set(before.map(identity)), new Set(now.map(identity))];
+  return {
+    added: now.filter((one) => !known.has(identity(one))),
+    removed: before.filter((one) => !present.has(identity(one))),
+  };
+}
+
+function identity({ severity, code, message, ref, field, source }: Diagnostic): string {
+  return JSON.stringify([
+    severity,
+    code,
+    message,
+    ref && [ref.kind, ref.namespace, ref.name],
+    field,
+    source && [source.file, source.line, source.column],
+  ]);
+}
+
 /** Every code with its meaning; `docs/diagnostics.md` is generated from it. */
 export const diagnosticCodes = {
   // files
@@ -61,6 +87,8 @@ export const diagnosticCodes = {
   CertificateForeign: 'The wildcard host that covers the host has TLS, but in another namespace; it is not used.',
   TlsWithoutHost: 'An Ingress with spec.tls whose rules name no host; its certificates are not used.',
   CertificateExpired: 'The certificate has expired; it is served all the same.',
+  // scale
+  RouteShardingRecommended: 'There are so many hosts that changes cost less with `--route-sharding`.',
   // publishing
   UnitFailed: 'A bug in ingress-xds: one part could not be computed. Everything else is served.',
   ResourceInvalid: 'A resource that Envoy would refuse was held back; its last good version stays.',

@@ -28,6 +28,8 @@ export interface Resource {
   bytesAs?(spelling: string): Uint8Array;
   /** For a cluster: the endpoints it names; they are sent again whenever the cluster was (Envoy does not ask again). */
   readonly endpoints?: string;
+  /** For a scope: the routes it leads to. A client that holds the scope gets it changed only once it has accepted these routes. */
+  readonly routes?: string;
   /** What made it, for reports about a rejected resource: keys of Ingresses (`namespace/name`). Not part of the content. */
   readonly origin: readonly string[] | (() => readonly string[]);
 }

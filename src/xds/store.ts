@@ -20,6 +20,7 @@ export interface StoredResource {
   readonly name: string;
   readonly version: string;
   readonly endpoints: string | undefined;
+  readonly routes: string | undefined;
   body(): Uint8Array;
   /** Keys of the Ingresses that made it. */
   origin(): readonly string[];
@@ -57,6 +58,10 @@ class Entry implements StoredResource {
     return this.resource.endpoints;
   }
 
+  get routes(): string | undefined {
+    return this.resource.routes;
+  }
+
   body(): Uint8Array {
     if (this.resource.bytesAs !== undefined) return this.resource.bytes();
     if (this.bytes === undefined) {
@@ -78,6 +83,7 @@ class Entry implements StoredResource {
       name: spelling,
       version: resource.version,
       endpoints: undefined,
+      routes: undefined,
       body: () => resource.bytesAs?.(spelling) ?? resource.bytes(),
       origin: () => this.origin(),
       as: (other) => this.as(other),
