@@ -46,7 +46,8 @@ export function deriveOnDemandNames(engine: Engine, sources: OnDemandSources): O
     read(named, wildcard) ?? (read(hostTls, wildcard) === undefined ? undefined : DEFAULT_CERTIFICATE);
   const lead = (host: HostName, read: Reader): CertificateName | undefined => {
     const certificate = shown(host, read);
-    const wanted = hasChain(certificate, read) ? certificate : ON_DEMAND;
+    const isFound = read(hostTls, host) !== undefined && !hasChain(certificate, read);
+    const wanted = isFound ? ON_DEMAND : certificate;
     const wildcard = wildcardOf(host);
     const unnamed = (wildcard !== undefined && wildcardLead(wildcard, read)) || ON_DEMAND;
     return wanted === unnamed ? undefined : wanted;
