@@ -64,7 +64,10 @@ export function decodeSecret(root: Field, meta: ObjectMeta): Secret {
     kind: 'Secret',
     ...meta,
     type: readText(member(root, 'type')) ?? 'Opaque',
-    data: Object.fromEntries([...decoded, ...written.map(([name, text]) => [name, Buffer.from(text)] as const)]),
+    data: Object.fromEntries([
+      ...decoded,
+      ...written.map(([name, text]) => [name, bytesOf(Buffer.from(text))] as const),
+    ]),
   };
 }
 
@@ -74,7 +77,12 @@ function readBase64(field: Field): Uint8Array {
   if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) {
     refuse(field, 'The value is not base64; write plain text under stringData instead');
   }
-  return Buffer.from(text, 'base64');
+  return bytesOf(Buffer.from(text, 'base64'));
+}
+
+/** Out of the pool that small buffers share, which would travel with each of them from thread to thread. */
+function bytesOf(buffer: Buffer): Uint8Array {
+  return new Uint8Array(buffer);
 }
 
 /** `binaryData` is not read. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
 import { parseTree, parseValue, splitDocuments } from './documents.ts';
 import { convertOldIngress } from './old-ingress.ts';
-import { offsetOf, positionAt } from './positions.ts';
+import { createPositions, offsetOf } from './positions.ts';
 
 describe('splitDocuments', () => {
   it('cuts at markers and keeps what belongs to a document', () => {
@@ -130,7 +130,7 @@ other: *spec
     ['other.rules[0].host', 6, 12],
     ['nonsense', 0, 0],
   ])('finds %s', (field, line, column) => {
-    expect(positionAt(text, offsetOf(tree, field))).toEqual({ line, column });
+    expect(createPositions(text)(offsetOf(tree, field))).toEqual({ line, column });
   });
 });
 

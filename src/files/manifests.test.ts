@@ -116,6 +116,14 @@ describe('start', () => {
     await expect(source.start()).rejects.toThrow(`${join(root, 'nope')} cannot be read: no such file or directory`);
   });
 
+  it('parses what is large before the batch', async () => {
+    const names = Array.from({ length: 1_000 }, (_, index) => `web-${index}`);
+    put('large.yaml', names.map((name) => service(name, 1)).join('---\n'));
+    const folder = await watchFolders();
+    expect(Object.keys(folder.shows())).toHaveLength(1_000);
+    expect(folder.seen).toMatchObject({ batches: 1, diagnostics: [] });
+  });
+
   it('takes each file once, whatever links and folders lead to it, also in circles', async () => {
     mkdirSync(join(root, 'a/b'), { recursive: true });
     put('a/b/x.yaml', service('web', 1));
@@ -350,6 +358,26 @@ describe('watching', () => {
     put('b.yaml', service('api', 1));
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(folder.seen.batches).toBe(batches);
+  });
+});
+
+describe('a large file', () => {
+  const large = (port: number) =>
+    `apiVersion: v1\nkind: List\nitems:\n${Array.from({ length: 1_500 }, (_, index) => `- {apiVersion: v1, kind: Service, metadata: {name: web-${index}}, spec: {ports: [{port: ${port}}]}}\n`).join('')}`;
+
+  it('keeps no other file waiting, and the last of its versions counts', async () => {
+    const folder = await watchFolders();
+    const order: string[] = [];
+    put('large.yaml', large(1));
+    put('large.yaml', large(2));
+    put('small.yaml', service('small', 1));
+    await poll(folder.shows).toMatchObject(shown({ small: 1 }));
+    for (const change of folder.seen.changes) if ('upsert' in change) order.push(change.upsert.name);
+    expect(order).toEqual(['small']);
+    await expect.poll(folder.shows, { timeout: 25_000 }).toMatchObject(shown({ small: 1, 'web-0': 2, 'web-1499': 2 }));
+    put('large.yaml', large(3));
+    put('large.yaml', service('large', 1));
+    await poll(folder.shows).toEqual(shown({ small: 1, large: 1 }));
   });
 });
 

@@ -2,7 +2,8 @@ import { lstat } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import type { Diagnostic, SourcePosition } from '../model/diagnostic.ts';
 import type { ObjectRef } from '../model/object-ref.ts';
-import { type PlacedDocument, parseManifests } from './parse.ts';
+import { createLargeParser } from './large-parser.ts';
+import { isLarge, type PlacedDocument, parseManifests } from './parse.ts';
 import { readManifest } from './read.ts';
 import { isManifestName, type Scan, type ScanFault, scanFolders } from './scan.ts';
 import { createSchedule } from './schedule.ts';
@@ -61,6 +62,9 @@ export function createFilesSource(options: FilesSourceOptions): FilesSource {
   /** Files that lost objects: the content without them, and since when it has been so. */
   const losses = new Map<string, { readonly text: string | undefined; readonly since: number }>();
   const touched = new Set<string>();
+  const largeParser = createLargeParser();
+  /** Large files that are being parsed while others are read, or have been. */
+  const parsing = new Map<string, { readonly text: string; documents?: readonly PlacedDocument[] }>();
   let layoutTouched = false;
   /** Until then events are noted, but nothing runs. */
   let started = false;
@@ -147,7 +151,9 @@ export function createFilesSource(options: FilesSourceOptions): FilesSource {
     const text = 'text' in content ? content.text : undefined;
     // A directory or a link may have taken its place.
     if (text === undefined && found !== undefined) touchLayout();
-    const documents = text === undefined ? [] : await parseManifests(text, namespace, store.documents(path));
+    const documents = text === undefined ? [] : await parse(path, text);
+    // It will be read again when it has been parsed.
+    if (documents === undefined) return undefined;
     return () => {
       if (store.wouldLose(path, documents) && mustWait(path, text)) return false;
       losses.delete(path);
@@ -156,7 +162,32 @@ export function createFilesSource(options: FilesSourceOptions): FilesSource {
     };
   }
 
+  /** Nobody waits for a large file but the first batch, which holds everything; `undefined` when it is not parsed yet. */
+  async function parse(path: string, text: string): Promise<readonly PlacedDocument[] | undefined> {
+    const former = store.documents(path);
+    if (!isLarge(text)) return await parseManifests(text, namespace, former);
+    if (!started) return await parseManifests(text, namespace, former, largeParser.parse);
+    const known = parsing.get(path);
+    if (known?.text !== text)
+      void parseMeanwhile(path, text, former).catch((error) => stopped || options.onError(error));
+    return known?.text === text ? known.documents : undefined;
+  }
+
+  async function parseMeanwhile(path: string, text: string, former: readonly PlacedDocument[]): Promise<void> {
+    const entry: { readonly text: string; documents?: readonly PlacedDocument[] } = { text };
+    parsing.set(path, entry);
+    const documents = await parseManifests(text, namespace, former, async (texts) =>
+      // It may have changed once more while others were parsed.
+      parsing.get(path) === entry && !stopped ? await largeParser.parse(texts, namespace) : [],
+    );
+    if (parsing.get(path) !== entry || stopped) return;
+    entry.documents = documents;
+    touched.add(path);
+    wake();
+  }
+
   function takeOver(file: ManifestFile, documents: readonly PlacedDocument[] | undefined): void {
+    parsing.delete(file.path);
     if (documents !== undefined) {
       store.set(file, documents);
       return;
@@ -211,6 +242,7 @@ export function createFilesSource(options: FilesSourceOptions): FilesSource {
       stopped = true;
       clearInterval(looking);
       watcher.close();
+      await largeParser.close();
       await schedule.stop();
     },
   };

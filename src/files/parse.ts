@@ -4,9 +4,9 @@ import { decodeObject, expandLists } from '../cluster/decode.ts';
 import type { Problem } from '../cluster/decode-fields.ts';
 import type { KubernetesObject } from '../cluster/objects.ts';
 import type { ObjectRef } from '../model/object-ref.ts';
-import { type DocumentText, type ParsedTree, parseValue, splitDocuments } from './documents.ts';
+import { type ParsedTree, parseTree, parseValue, splitDocuments } from './documents.ts';
 import { convertOldIngress } from './old-ingress.ts';
-import { offsetOf, positionAt, type TextPosition } from './positions.ts';
+import { createPositions, offsetOf, type PositionAt, type TextPosition } from './positions.ts';
 
 /** One object of a document. */
 export interface ManifestEntry {
@@ -20,7 +20,7 @@ export interface ManifestEntry {
   readonly position: TextPosition;
 }
 
-/** What one document says; positions count from its own start. */
+/** What one document says; positions count from its own start. Plain data: it may come from another thread. */
 export interface ParsedDocument {
   readonly text: string;
   readonly entries: readonly ManifestEntry[];
@@ -33,22 +33,40 @@ export interface PlacedDocument {
   readonly startLine: number;
 }
 
+/** Parses the texts of documents, one after another. */
+export type ParseTexts = (texts: readonly string[], namespace: string) => Promise<readonly ParsedDocument[]>;
+
 /** How long parsing may hold the event loop, in milliseconds. */
 const SLICE = 10;
 /** More problems of one object than this help nobody. */
 const MAX_PROBLEMS = 20;
+/** Texts longer than this hold up what else this thread does, so they are parsed elsewhere; in UTF-16 units. */
+const LARGE = 64 * 1024;
+
+export function isLarge(text: string): boolean {
+  return text.length > LARGE;
+}
 
 /** Documents whose text stands in `former` are not parsed again. */
 export async function parseManifests(
   text: string,
   namespace: string,
   former: readonly PlacedDocument[],
+  parseTexts: ParseTexts = parseHere,
 ): Promise<PlacedDocument[]> {
-  const known = new Map(former.map(({ document }) => [document.text, document]));
-  const documents: PlacedDocument[] = [];
+  const documents = new Map(former.map(({ document }) => [document.text, document]));
+  const parts = splitDocuments(text);
+  const unknown = new Set(parts.map((part) => part.text).filter((part) => !documents.has(part)));
+  for (const document of await parseTexts([...unknown], namespace)) documents.set(document.text, document);
+  return parts.map((part) => ({ document: documents.get(part.text)!, startLine: part.startLine }));
+}
+
+/** In this thread, with pauses between documents. */
+export async function parseHere(texts: readonly string[], namespace: string): Promise<ParsedDocument[]> {
+  const documents: ParsedDocument[] = [];
   let sliceStart = performance.now();
-  for (const { text: part, startLine } of splitDocuments(text)) {
-    documents.push({ document: known.get(part) ?? parseOne(part, namespace), startLine });
+  for (const text of texts) {
+    documents.push(parseOne(text, namespace));
     if (performance.now() - sliceStart < SLICE) continue;
     await setImmediate();
     sliceStart = performance.now();
@@ -56,13 +74,14 @@ export async function parseManifests(
   return documents;
 }
 
-function parseOne(text: DocumentText['text'], namespace: string): ParsedDocument {
+export function parseOne(text: string, namespace: string): ParsedDocument {
   const parsed = parseValue(text);
+  const positionAt = createPositions(text);
   if ('fault' in parsed) {
     const { message, offset } = parsed.fault;
-    return { text, entries: [], fault: { message, position: positionAt(text, offset) } };
+    return { text, entries: [], fault: { message, position: positionAt(offset) } };
   }
-  const place = (field: string) => positionAt(text, offsetOf(parsed.tree, field));
+  const place = (field: string) => positionAt(offsetOf(parsed.tree, field));
   const entries = expandLists(parsed.value).flatMap(({ value, path }) => readEntry(value, path, namespace, place));
   return { text, entries };
 }
@@ -94,7 +113,9 @@ export function joinPaths(path: string, field: string): string {
   return field.startsWith('[') ? path + field : `${path}.${field}`;
 }
 
-/** The place of a field in a document that was parsed before. */
-export function locateInTree(tree: ParsedTree, text: string, entry: ManifestEntry, field: string): TextPosition {
-  return positionAt(text, offsetOf(tree, joinPaths(entry.path, field)));
+/** Finds fields in a document that was parsed before. */
+export function createLocator(text: string): (entry: ManifestEntry, field: string) => TextPosition {
+  const tree: ParsedTree = parseTree(text);
+  const positionAt: PositionAt = createPositions(text);
+  return (entry, field) => positionAt(offsetOf(tree, joinPaths(entry.path, field)));
 }

@@ -6,12 +6,28 @@ export interface TextPosition {
   readonly column: number;
 }
 
-export function positionAt(text: string, offset: number): TextPosition {
-  const before = text.slice(0, offset);
-  const lineStart = before.lastIndexOf('\n') + 1;
-  let line = 0;
-  for (let at = before.indexOf('\n'); at >= 0; at = before.indexOf('\n', at + 1)) line++;
-  return { line, column: offset - lineStart };
+export type PositionAt = (offset: number) => TextPosition;
+
+/** The positions of a text. Its lines are found once: texts may hold thousands of objects, each with a position. */
+export function createPositions(text: string): PositionAt {
+  const starts = [0];
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
+  return (offset) => {
+    const line = lastAtMost(starts, offset);
+    return { line, column: offset - (starts[line] ?? 0) };
+  };
+}
+
+/** The index of the last of the sorted numbers that is not above `limit`; the first one never is. */
+function lastAtMost(sorted: readonly number[], limit: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle] ?? 0) <= limit) low = middle;
+    else high = middle;
+  }
+  return low;
 }
 
 interface Step {

@@ -4,8 +4,7 @@ import type { KubernetesObject } from '../cluster/objects.ts';
 import { deepEqual } from '../derive.ts';
 import type { Diagnostic, SourcePosition } from '../model/diagnostic.ts';
 import { describeRef, type ObjectRef } from '../model/object-ref.ts';
-import { parseTree } from './documents.ts';
-import { locateInTree, type ManifestEntry, type PlacedDocument } from './parse.ts';
+import { createLocator, isLarge, type ManifestEntry, type PlacedDocument } from './parse.ts';
 
 /** What changed, and everything that is wrong at present. */
 export interface FilesBatch {
@@ -49,7 +48,7 @@ export class ManifestStore {
   private readonly touched = new Set<RefKey>();
   private folderDiagnostics: readonly Diagnostic[] = [];
   private lastDiagnostics: readonly Diagnostic[] = [];
-  private parsedLast: { readonly text: string; readonly tree: ReturnType<typeof parseTree> } | undefined;
+  private parsedLast: { readonly text: string; readonly locate: ReturnType<typeof createLocator> } | undefined;
 
   /** The documents of a file as last accepted, so that unchanged ones need not be parsed again. */
   documents(path: string): readonly PlacedDocument[] {
@@ -118,17 +117,16 @@ export class ManifestStore {
     return { changes, diagnostics };
   }
 
-  /** Where an object, or a field of it, stands in the files as they are now. */
+  /** Where an object, or a field of it, stands in the files as they are now. In a large document fields stand where their object does. */
   locate(ref: ObjectRef, field = ''): SourcePosition | undefined {
     const claim = this.claims.get(describeRef(ref))?.[0] ?? this.claims.get(describeRef(decodedOwner(ref)))?.[0];
     if (claim === undefined) return undefined;
     const { document } = claim.placed;
-    if (field === '') return sourceOf(claim.file, claim.placed, claim.entry.position);
+    if (field === '' || isLarge(document.text)) return sourceOf(claim.file, claim.placed, claim.entry.position);
     if (this.parsedLast?.text !== document.text) {
-      this.parsedLast = { text: document.text, tree: parseTree(document.text) };
+      this.parsedLast = { text: document.text, locate: createLocator(document.text) };
     }
-    const position = locateInTree(this.parsedLast.tree, document.text, claim.entry, field);
-    return sourceOf(claim.file, claim.placed, position);
+    return sourceOf(claim.file, claim.placed, this.parsedLast.locate(claim.entry, field));
   }
 
   private replaceClaims(
