@@ -3,10 +3,11 @@
  * everything after that happens in `pass`, in one sitting.
  */
 import type { ClusterState } from './cluster/cluster-state.ts';
-import { deepEqual, type Engine, type Key, type Pass, type Table } from './derive.ts';
+import type { Engine, Key, Pass, Table } from './derive.ts';
 import type { Emitter } from './envoy/emit.ts';
 import type { Build } from './ingress/build.ts';
 import type { Diagnostic } from './model/diagnostic.ts';
+import { compareDiagnostics, type DiagnosticChange } from './model/diagnostic-change.ts';
 import type { Clock } from './xds/clock.ts';
 import type { ResourceChange } from './xds/resource.ts';
 import type { Commit, SnapshotStore } from './xds/store.ts';
@@ -28,11 +29,6 @@ export interface Settled {
   readonly commit: Commit | undefined;
   readonly diagnostics: DiagnosticChange;
   readonly durationMs: number;
-}
-
-export interface DiagnosticChange {
-  readonly added: readonly Diagnostic[];
-  readonly removed: readonly Diagnostic[];
 }
 
 /** Bounds of the window in which changes are collected after a pass; it adapts to what the last pass cost. */
@@ -136,8 +132,9 @@ class DiagnosticSet {
     const removed: Diagnostic[] = [];
     const replace = (unit: string, now: readonly Diagnostic[]) => {
       const before = this.byUnit.get(unit) ?? [];
-      added.push(...now.filter((one) => !before.some((other) => deepEqual(one, other))));
-      removed.push(...before.filter((one) => !now.some((other) => deepEqual(one, other))));
+      const change = compareDiagnostics(before, now);
+      for (const one of change.added) added.push(one);
+      for (const one of change.removed) removed.push(one);
       if (now.length > 0) this.byUnit.set(unit, now);
       else this.byUnit.delete(unit);
     };

@@ -1,9 +1,9 @@
 import type { ClusterState, ObjectChange } from '../cluster/cluster-state.ts';
-import { deepEqual } from '../derive.ts';
 import { parseLocalEndpoints } from '../files/local-endpoints.ts';
 import { createFilesSource, type FilesSource } from '../files/manifests.ts';
 import type { FilesBatch } from '../files/store.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
+import { compareDiagnostics } from '../model/diagnostic-change.ts';
 import { createEchoEndpoints } from './echo-endpoints.ts';
 import { type SourceArguments, UsageError } from './flags.ts';
 
@@ -49,10 +49,9 @@ export function createManifestSource(
     if (batch.changes.length > 0) onApplied(batch.changes.every(isEndpointChange));
   };
   const tellDiagnostics = (now: readonly Diagnostic[]) => {
-    const added = now.filter((one) => !diagnostics.some((other) => deepEqual(one, other)));
-    const removed = diagnostics.filter((one) => !now.some((other) => deepEqual(one, other)));
+    const change = compareDiagnostics(diagnostics, now);
     diagnostics = now;
-    onDiagnostics({ added, removed });
+    onDiagnostics(change);
   };
   const files = createFilesSource({
     folders: args.manifests,

@@ -27,32 +27,6 @@ export interface SourcePosition {
   readonly column: number;
 }
 
-export interface DiagnosticChange {
-  readonly added: readonly Diagnostic[];
-  readonly removed: readonly Diagnostic[];
-}
-
-/** What is new and what is gone, in time proportional to both: one object may give thousands. */
-export function compareDiagnostics(before: readonly Diagnostic[], now: readonly Diagnostic[]): DiagnosticChange {
-  if (before.length === 0 || now.length === 0) return { added: now, removed: before };
-  const [known, present] = [new Set(before.map(identity)), new Set(now.map(identity))];
-  return {
-    added: now.filter((one) => !known.has(identity(one))),
-    removed: before.filter((one) => !present.has(identity(one))),
-  };
-}
-
-function identity({ severity, code, message, ref, field, source }: Diagnostic): string {
-  return JSON.stringify([
-    severity,
-    code,
-    message,
-    ref && [ref.kind, ref.namespace, ref.name],
-    field,
-    source && [source.file, source.line, source.column],
-  ]);
-}
-
 /** Every code with its meaning; `docs/diagnostics.md` is generated from it. */
 export const diagnosticCodes = {
   // files
