@@ -157,3 +157,12 @@ test('a wildcard covers exactly one label', () => {
   const hosts = ['a.example.com', 'example.org', 'example.com', 'a.b.example.com', 'a.example.org'];
   expect(hosts.filter((host) => covers(names, host))).toEqual(['a.example.com', 'example.org']);
 });
+
+test('a key as long as no key is refused at once', () => {
+  const key = '-----BEGIN PRIVATE KEY-----\n'.repeat(100_000);
+  const begin = performance.now();
+  expect(parse({ chain: shop.chain, key })).toEqual({
+    reason: `has a tls.key of ${key.length} bytes, more than any key has`,
+  });
+  expect(performance.now() - begin).toBeLessThan(1_000);
+});

@@ -11,12 +11,16 @@ const CURVES: ReadonlySet<string | undefined> = new Set(['prime256v1', 'secp384r
 const CERTIFICATE_BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 const KEY_BLOCK = /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----[\s\S]+?-----END (?:[A-Z]+ )?PRIVATE KEY-----/;
 
+/** Far above the largest key in use. Looking for a PEM block takes time that grows with the square of the text. */
+const MAX_KEY_BYTES = 64 * 1024;
+
 /** The pair in `tls.crt` and `tls.key` of a Secret (of any type), or why Envoy could not serve it. */
 export function parseTlsSecret(name: CertificateName, { data }: Secret): ParsedCertificate {
   const chain = data['tls.crt'];
   const key = data['tls.key'];
   if (chain === undefined || chain.length === 0) return { reason: 'has no tls.crt' };
   if (key === undefined || key.length === 0) return { reason: 'has no tls.key' };
+  if (key.length > MAX_KEY_BYTES) return { reason: `has a tls.key of ${key.length} bytes, more than any key has` };
   return parsePair(name, Buffer.from(chain).toString('latin1'), Buffer.from(key).toString('latin1'));
 }
 
