@@ -52,7 +52,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   };
   const pipeline = createPipeline({
     build: { ...buildOptionsFrom(args), generatedCertificate: options.generatedCertificate },
-    emit: { ipv6, routeSharding: args.routeSharding },
+    emit: { ipv6, accessLog: args.accessLog, routeSharding: args.routeSharding },
     observe,
     onSettled: (settled) => {
       metrics.passed(settled.durationMs, settled.commit?.seq);

@@ -88,6 +88,11 @@ export const ingressFlags = {
     default: false,
     describe: 'Resolve no Service of type ExternalName: its paths answer 503',
   },
+  'access-log': {
+    type: 'boolean',
+    default: true,
+    describe: "Write a line for each request to Envoy's standard output, in the format of ingress-nginx",
+  },
   'deep-inspect': {
     type: 'boolean',
     default: true,
@@ -213,6 +218,7 @@ export interface IngressArguments {
   readonly disableCatchAll: boolean;
   readonly routeSharding: boolean;
   readonly disableSvcExternalName: boolean;
+  readonly accessLog: boolean;
   readonly deepInspect: boolean;
   readonly httpPort: number;
   readonly httpsPort: number;

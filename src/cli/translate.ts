@@ -63,7 +63,7 @@ export async function translateManifests(
   const generatedCertificate = await generateCertificate();
   const { state, store, controller, emitter } = createPipeline({
     build: { ...buildOptionsFrom(args), generatedCertificate },
-    emit: { ipv6: true, routeSharding: args.routeSharding },
+    emit: { ipv6: true, accessLog: args.accessLog, routeSharding: args.routeSharding },
   });
   const source = createManifestSource(
     { ...args, watch: false },

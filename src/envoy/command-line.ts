@@ -10,6 +10,9 @@ export interface EnvoyArguments {
   readonly logLevel: string;
 }
 
+/** Access logs are written when this much time has passed, or 64 KiB are together. */
+const FLUSH_INTERVAL_MS = 1000;
+
 /**
  * Each log record is one line of JSON: `%j` is the message as the inside of a JSON string.
  * https://www.envoyproxy.io/docs/envoy/v1.40.0/operations/cli
@@ -25,6 +28,7 @@ export function envoyArguments(options: EnvoyArguments): string[] {
     ...['--drain-strategy', 'gradual'],
     ...['--log-level', options.logLevel],
     ...['--log-format', LOG_FORMAT],
+    ...['--file-flush-interval-msec', String(FLUSH_INTERVAL_MS)],
     // A field that Envoy does not know must be a refusal: it might be one that protects a backend.
     '--reject-unknown-dynamic-fields',
   ];

@@ -17,7 +17,11 @@ import { createEncoder, type Encoder } from './encoder.ts';
 import { endpointsMessage } from './endpoints.ts';
 import type { Frame } from './frame.ts';
 import { deriveHostFrames } from './host-frames.ts';
-import { httpConnectionManager, type RoutingOptions } from './http-connection-manager.ts';
+import {
+  type ConnectionManagerOptions,
+  httpConnectionManager,
+  type RoutingOptions,
+} from './http-connection-manager.ts';
 import { certificateChain, httpListener, httpsListener, type ListenerOptions } from './listener.ts';
 import { type EmittedTypeUrl, type EncodedResource, encodedResource, sameVersion, typeUrls } from './resource.ts';
 import { createRouteTable, type RouteTableContext, type RouteTableName, routeTableNames } from './route-table.ts';
@@ -26,7 +30,7 @@ import { deriveShards } from './shard.ts';
 import { recommendSharding } from './shard-advice.ts';
 import { createShardedTable } from './shard-tables.ts';
 
-export type EmitOptions = ListenerOptions & DnsOptions & RoutingOptions;
+export type EmitOptions = ListenerOptions & DnsOptions & ConnectionManagerOptions;
 
 export interface Emitter {
   /** Every resource, keyed by its name. Several tables may hold resources of one type; their names differ. */

@@ -6,6 +6,7 @@ import {
   envoy_extensions_filters_network_http_connection_manager_v3_HttpConnectionManager_ServerHeaderTransformation as ServerHeader,
   envoy_config_core_v3_HttpProtocolOptions_HeadersWithUnderscoresAction as UnderscoresAction,
 } from '../gen/messages.ts';
+import { ACCESS_LOG, type AccessLogOptions } from './access-log.ts';
 import { ADS } from './config-source.ts';
 import type { Encoder } from './encoder.ts';
 import { EARLY_REQUEST_MUTATIONS } from './headers.ts';
@@ -21,11 +22,13 @@ export interface RoutingOptions {
   readonly routeSharding?: boolean;
 }
 
+export type ConnectionManagerOptions = RoutingOptions & AccessLogOptions;
+
 /** The network filter that serves HTTP from a route table. Encoded once, since many filter chains carry the same. */
 export function httpConnectionManager(
   encoder: Encoder,
   routeTable: RouteTableName,
-  options: RoutingOptions = {},
+  options: ConnectionManagerOptions = {},
 ): NetworkFilter {
   const value = encoder.encode(NAME, message(routeTable, options), routeTable);
   return {
@@ -35,7 +38,10 @@ export function httpConnectionManager(
 }
 
 /** The same for every host and certificate: a change here drains every connection. Limits and times are ingress-nginx's defaults. */
-function message(routeTable: RouteTableName, { routeSharding = false }: RoutingOptions): HttpConnectionManager {
+function message(
+  routeTable: RouteTableName,
+  { routeSharding = false, accessLog = false }: ConnectionManagerOptions,
+): HttpConnectionManager {
   const sharding = routeSharding ? shardMutations(routeTable) : [];
   return {
     stat_prefix: routeTable,
@@ -49,6 +55,7 @@ function message(routeTable: RouteTableName, { routeSharding = false }: RoutingO
       { upgrade_type: 'spdy/3.1', filters: UPGRADE_FILTERS },
     ],
     local_reply_config: LOCAL_REPLIES,
+    ...(accessLog ? { access_log: [ACCESS_LOG] } : {}),
     ...CLIENT_IDENTITY,
     ...REQUEST_SHAPE,
     ...PROTOCOLS,
