@@ -148,7 +148,21 @@ describe('a certificate for a single host', () => {
     await gateway.remove('Ingress', objectName(name));
     await soon(() => nameFor(name)).toBe(REFUSED);
     await soon(() => nameFor(name.toUpperCase())).toBe(REFUSED);
+    await gateway.apply(...(await site(name, { pair: first })));
+    expect(await fingerprint()).toBe(of(first));
     expect(listeners(gateway)).toBe(before);
+  });
+
+  test('stays when a certificate with a wildcard comes above it, and goes', async () => {
+    await gateway.apply(...(await site('a.above.example.com')));
+    const show = () => nameFor('a.above.example.com');
+    expect(await show()).toBe('a.above.example.com');
+    await gateway.apply(...(await site('*.above.example.com', { hosts: ['b.above.example.com'] })));
+    await soon(() => nameFor('b.above.example.com')).toBe('*.above.example.com');
+    expect(await show()).toBe('a.above.example.com');
+    await gateway.remove('Ingress', objectName('b.above.example.com'));
+    await soon(() => nameFor('b.above.example.com')).toBe(REFUSED);
+    expect(await show()).toBe('a.above.example.com');
   });
 
   test('is not sent to Envoy before somebody asks for it', async () => {

@@ -102,6 +102,11 @@ function inlineRoutes(filter: Json, inline: Inline): void {
 
 function inlineCertificates(tls: Json, inline: Inline): void {
   const context = tls['common_tls_context'] as Json;
+  if (context['custom_tls_certificate_selector'] !== undefined) {
+    // Nobody can be asked, so the certificate for clients without a server name stands for all.
+    context['tls_certificates'] = [inline.certificate('default-certificate')] as unknown as Json;
+    delete context['custom_tls_certificate_selector'];
+  }
   const secrets = (context['tls_certificate_sds_secret_configs'] ?? []) as Json[];
   if (secrets.length === 0) return;
   context['tls_certificates'] = secrets.map(({ name }) => inline.certificate(name)) as unknown as Json;
