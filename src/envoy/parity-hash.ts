@@ -17,7 +17,7 @@ export const KEYS = 256;
  * Found by `test/support/parity-hash-search.ts`: random sets spread real host names badly. The sets consist of few intervals since
  * Envoy limits the size of a regular expression. Other sets move every host to another route table: all of them are sent once.
  */
-const SETS: readonly string[] = [
+export const SETS: readonly string[] = [
   '012567hijklmstuvw',
   '01234abcdefghiuvwxy',
   '2378fghijklst',
