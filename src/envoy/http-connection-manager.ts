@@ -11,7 +11,7 @@ import { ADS } from './config-source.ts';
 import type { Encoder } from './encoder.ts';
 import { EARLY_REQUEST_MUTATIONS } from './headers.ts';
 import { HTTP_FILTERS, UPGRADE_FILTERS } from './http-filters.ts';
-import { LOCAL_REPLIES } from './local-replies.ts';
+import { localReplies } from './local-replies.ts';
 import type { RouteTableName } from './route-table.ts';
 import { scopedRoutes, shardMutations } from './scoped-routes.ts';
 
@@ -54,7 +54,7 @@ function message(
       { upgrade_type: 'websocket', filters: UPGRADE_FILTERS },
       { upgrade_type: 'spdy/3.1', filters: UPGRADE_FILTERS },
     ],
-    local_reply_config: LOCAL_REPLIES,
+    local_reply_config: localReplies({ secure: routeTable === 'https' }),
     ...(accessLog ? { access_log: [ACCESS_LOG] } : {}),
     ...CLIENT_IDENTITY,
     ...REQUEST_SHAPE,

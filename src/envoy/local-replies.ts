@@ -4,6 +4,7 @@ import {
   type envoy_extensions_filters_network_http_connection_manager_v3_LocalReplyConfig as LocalReplyConfig,
   type envoy_extensions_filters_network_http_connection_manager_v3_ResponseMapper as ResponseMapper,
 } from '../gen/messages.ts';
+import { STRICT_TRANSPORT_SECURITY } from './headers.ts';
 
 /** What the status lines of nginx's own pages say, where Envoy answers by itself. */
 const TITLES: Readonly<Record<number, string>> = {
@@ -43,21 +44,38 @@ export function errorPage(status: number): string | undefined {
   return lines.join('\r\n');
 }
 
+/** Name of routes that answer 404 instead of 503 while their cluster has no endpoint. */
+export const NOT_FOUND_WITHOUT_ENDPOINTS = 'not-found-without-endpoints';
+
+/** The first mapper that fits decides; one without a change keeps the reply as it is. */
+const MAPPERS: readonly ResponseMapper[] = [
+  // A route with a body of its own says what that is; the page of its status must not replace it.
+  { filter: cel("response.code_details == 'direct_response' && 'content-type' in response.headers") },
+  // The body becomes the message of a gRPC status: HTML has no place there.
+  { filter: { header_filter: { header: { name: 'content-type', string_match: { prefix: 'application/grpc' } } } } },
+  { ...page(504, cel("response.code_details.contains('{connection_timeout')")), status_code: { value: 504 } },
+  { ...page(502, { response_flag_filter: { flags: ['UF', 'UC', 'UR', 'UPE'] } }), status_code: { value: 502 } },
+  {
+    ...page(
+      404,
+      cel(
+        `xds.route_name == '${NOT_FOUND_WITHOUT_ENDPOINTS}' && response.code_details.startsWith('no_healthy_upstream')`,
+      ),
+    ),
+    status_code: { value: 404 },
+  },
+  ...Object.keys(TITLES).map((status) => page(Number(status), statusIs(Number(status)))),
+];
+
 /**
  * Maps what Envoy answers by itself to what nginx answers: 502 for failures of a backend, 504 when it could not be reached
- * in time, and nginx's pages. The first mapper that fits decides; one without a change keeps the reply as it is.
+ * in time, and nginx's pages. Over TLS it carries HSTS like everything else, also where no route was found for a request.
  */
-export const LOCAL_REPLIES: LocalReplyConfig = {
-  mappers: [
-    // A route with a body of its own says what that is; the page of its status must not replace it.
-    { filter: cel("response.code_details == 'direct_response' && 'content-type' in response.headers") },
-    // The body becomes the message of a gRPC status: HTML has no place there.
-    { filter: { header_filter: { header: { name: 'content-type', string_match: { prefix: 'application/grpc' } } } } },
-    { ...page(504, cel("response.code_details.contains('{connection_timeout')")), status_code: { value: 504 } },
-    { ...page(502, { response_flag_filter: { flags: ['UF', 'UC', 'UR', 'UPE'] } }), status_code: { value: 502 } },
-    ...Object.keys(TITLES).map((status) => page(Number(status), statusIs(Number(status)))),
-  ],
-};
+export function localReplies({ secure }: { readonly secure: boolean }): LocalReplyConfig {
+  if (!secure) return { mappers: MAPPERS };
+  const mappers = [...MAPPERS, { filter: statusIsAtLeast(0) }];
+  return { mappers: mappers.map((mapper) => ({ ...mapper, headers_to_add: [STRICT_TRANSPORT_SECURITY] })) };
+}
 
 function page(status: number, filter: AccessLogFilter): ResponseMapper {
   const text = errorPage(status) ?? '';
@@ -68,9 +86,17 @@ function page(status: number, filter: AccessLogFilter): ResponseMapper {
 }
 
 function statusIs(status: number): AccessLogFilter {
+  return compareStatus(Comparison.EQ, status);
+}
+
+function statusIsAtLeast(status: number): AccessLogFilter {
+  return compareStatus(Comparison.GE, status);
+}
+
+function compareStatus(op: Comparison, status: number): AccessLogFilter {
   // The runtime key is required but never set.
   const value = { default_value: status, runtime_key: 'none' };
-  return { status_code_filter: { comparison: { op: Comparison.EQ, value } } };
+  return { status_code_filter: { comparison: { op, value } } };
 }
 
 function cel(expression: string): AccessLogFilter {

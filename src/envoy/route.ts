@@ -6,7 +6,7 @@ import {
 import { DEFAULT_HOST, type HostName, type PathMatch, type RouteAction } from '../model/proxy-model.ts';
 import { overwrite } from './headers.ts';
 import type { RedirectStatus, RouteView } from './http-view.ts';
-import { errorPage } from './local-replies.ts';
+import { errorPage, NOT_FOUND_WITHOUT_ENDPOINTS } from './local-replies.ts';
 import { isWildcard } from './server-name-matcher.ts';
 
 /** One route of a host. */
@@ -14,8 +14,12 @@ export function routeMessage(host: HostName, { match, action }: RouteView): Rout
   const matched = { match: matchMessage(match) };
   switch (action.kind) {
     case 'forward':
-      // Envoy's default would end every response after 15 s, downloads included.
-      return { ...matched, route: { cluster: action.cluster.name, timeout: {} } };
+      return {
+        ...(action.withoutEndpoints === 404 ? { name: NOT_FOUND_WITHOUT_ENDPOINTS } : {}),
+        ...matched,
+        // Envoy's default would end every response after 15 s, downloads included.
+        route: { cluster: action.cluster.name, timeout: {} },
+      };
     case 'redirect':
       if (host === DEFAULT_HOST || isWildcard(host)) return { ...matched, ...redirectToHostOfRequest(action.status) };
       return { ...matched, redirect: redirectMessage(host, action.status) };

@@ -79,10 +79,42 @@ describe('the certificate of a host', () => {
     const made = world(...pairs, ingress('shop/web', { rules: [rule('', { '/': 'web:80' })], tls: [entry('tls')] }));
     expect(made.routes('*').at(-1)).toBe('prefix / → shop/web/80');
     expect(made.serverNames()).toEqual({});
+    expect(made.complaints()).toEqual(['TlsWithoutHost Ingress shop/web spec.tls']);
   });
 });
 
 const rememberedPairs = (made: World) => [...made.state.memory.keys()].filter((key) => key.startsWith('certificate/'));
+
+describe('a host without spec.tls under a wildcard host with it', () => {
+  const wild = secured([entry('wild', '*.example.com')], 'shop/wild', 0, '*.example.com');
+
+  test('has its certificate and redirect', () => {
+    const made = world(...pairs, wild, secured([]));
+    expect(made.build.hostTls.get(host)).toMatchObject({ tls: true, certificate: 'shop/wild', diagnostics: [] });
+    expect(made.routes(host)).toEqual(['prefix / → shop/web/80 (https)']);
+    made.apply(remove(wild));
+    expect(made.routes(host)).toEqual(['prefix / → shop/web/80']);
+    expect(made.complaints()).toEqual([]);
+  });
+
+  test('has its redirect when there is no certificate; that is reported once', () => {
+    const made = world(secured([entry('gone', '*.example.com')], 'shop/wild', 0, '*.example.com'), secured([]));
+    expect(made.build.hostTls.get(host)).toMatchObject({ tls: true });
+    expect(made.complaints()).toEqual(['SecretNotFound Ingress shop/wild spec.tls[0].secretName']);
+  });
+
+  test('has neither in another namespace, and is told', () => {
+    const made = world(...pairs, wild, secured([], 'other/web'));
+    expect(made.build.hostTls.get(host)).toMatchObject({ tls: false });
+    expect(made.serverNames()).toEqual({ '*.example.com': 'shop/wild', [host]: DEFAULT_CERTIFICATE });
+    expect(made.complaints()).toContain('CertificateForeign Ingress other/web spec.tls');
+  });
+
+  test('keeps to its own spec.tls', () => {
+    const made = world(...pairs, wild, secured([entry('tls', host)]));
+    expect(made.build.hostTls.get(host)).toMatchObject({ tls: true, certificate: 'shop/tls' });
+  });
+});
 
 describe('a TLS Secret that breaks', () => {
   const broken = secret('shop/tls', { 'tls.crt': shop.chain, 'tls.key': wildcard.key });
@@ -182,9 +214,37 @@ describe('server names', () => {
     });
   });
 
-  test('a host without spec.tls makes no exception', () => {
+  test('a host without spec.tls makes no exception within a namespace', () => {
     const made = world(...pairs, secured([entry('wild', host)]), secured([], 'shop/plain', 0, 'plain.example.com'));
     expect(made.serverNames()).toEqual({ '*.example.com': 'shop/wild' });
+  });
+
+  test('a host without spec.tls of other namespaces only is an exception', () => {
+    const plain = secured([], 'other/plain', 0, 'plain.example.com');
+    const made = world(...pairs, secured([entry('wild', host)]), plain);
+    expect(made.serverNames()).toEqual({ '*.example.com': 'shop/wild', 'plain.example.com': DEFAULT_CERTIFICATE });
+    made.apply(secured([], 'shop/too', 0, 'plain.example.com'));
+    expect(made.serverNames()).toEqual({ '*.example.com': 'shop/wild' });
+    made.apply(remove(secured([], 'shop/too')));
+    made.apply(remove(plain));
+    expect(made.serverNames()).toEqual({ '*.example.com': 'shop/wild' });
+  });
+
+  test('names that a certificate carries belong to the hosts that serve them', () => {
+    const made = world(
+      tlsSecret('a/tls', first),
+      ingress('a/web', { rules: [rule('a.example.org', { '/': 'web:80' })], tls: [entry('tls', 'a.example.org')] }),
+      // Of another namespace: an exact host, and the wildcard host that serves the third name.
+      secured([], 'shop/exact', 0, 'b.example.org'),
+      secured([], 'shop/wild', 0, '*.example.org'),
+    );
+    expect(made.serverNames()).toEqual({
+      'a.example.org': 'a/tls',
+      'b.example.org': DEFAULT_CERTIFICATE,
+      'unclaimed.example.org': DEFAULT_CERTIFICATE,
+    });
+    made.apply(secured([], 'a/wild', 0, '*.example.org'));
+    expect(made.serverNames()['unclaimed.example.org']).toBe('a/tls');
   });
 });
 

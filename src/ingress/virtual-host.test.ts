@@ -77,6 +77,12 @@ describe('routes', () => {
     });
   });
 
+  test('hosts that Kubernetes would refuse for their spelling alone are served, and named', () => {
+    const made = world(ingress('shop/a', { rules: [rule('Shop.example.com.', { '/': 'web:80' })] }));
+    expect(made.routes(host)).toEqual(['prefix / → shop/web/80']);
+    expect(made.complaints()).toEqual(['IngressHostNormalized Ingress shop/a spec.rules[0].host']);
+  });
+
   test('what requests cannot carry is left out, the rest is served', () => {
     const rules = [
       rule('bad host', { '/': 'web:80' }),
@@ -187,6 +193,17 @@ describe('default backends', () => {
     expect(made.complaints()).toEqual(['PathConflict Ingress shop/b spec.defaultBackend']);
     made.apply(ingress('shop/b', { ...on({ '/': 'web:80' }), creationTimestamp: 2 }));
     expect(made.routes(host).at(-1)).toBe('prefix / → shop/web/80');
+    expect(made.complaints()).toEqual([]);
+  });
+
+  test('what no path takes belongs to the first Ingress of a host, with a default backend or without', () => {
+    const first = ingress('shop/a', { ...on({ '/a': 'web:80' }), creationTimestamp: 1 });
+    const second = { ...on({ '/b': 'web:80' }), defaultBackend: backend('api:8080'), creationTimestamp: 2 };
+    const made = world(first, ingress('shop/b', second));
+    expect(made.routes(host).at(-1)).toBe('prefix / → 404');
+    expect(made.complaints()).toEqual(['PathConflict Ingress shop/b spec.defaultBackend']);
+    made.apply(remove(first));
+    expect(made.routes(host).at(-1)).toBe('prefix / → shop/api/8080');
     expect(made.complaints()).toEqual([]);
   });
 

@@ -117,7 +117,7 @@ function lastRoute(context: HostContext): Route {
   if (cluster === undefined) return { match, action: NOT_FOUND, policy };
   const closed = context.closed || (context.ingresses[0]?.protections.length ?? 0) > 0;
   if (closed) return { match, action: UNAVAILABLE, policy: NO_POLICY };
-  return { match, action: { kind: 'forward', cluster }, policy };
+  return { match, action: { kind: 'forward', cluster, withoutEndpoints: 404 }, policy };
 }
 
 /**

@@ -65,7 +65,12 @@ export type PathMatch =
   | { readonly kind: 'prefix'; readonly path: string };
 
 export type RouteAction =
-  | { readonly kind: 'forward'; readonly cluster: ClusterReference }
+  | {
+      readonly kind: 'forward';
+      readonly cluster: ClusterReference;
+      /** What is answered while the cluster has no endpoint; 503 if absent. */
+      readonly withoutEndpoints?: 404;
+    }
   | { readonly kind: 'respond'; readonly status: number; readonly body: string };
 
 /** What a route wants of the proxy beyond its action: one optional field per feature. */

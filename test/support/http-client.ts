@@ -1,7 +1,7 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect as http2Connect } from 'node:http2';
 import { request as httpsRequest } from 'node:https';
-import { connect as netConnect } from 'node:net';
+import { connect as netConnect, type Socket } from 'node:net';
 import { type DetailedPeerCertificate, connect as tlsConnect } from 'node:tls';
 
 export interface Request {
@@ -97,8 +97,16 @@ export async function sendHttp2(request: Omit<Request, 'tls'>): Promise<Answer> 
 
 /** Bytes as they are written, for requests that no client library sends; resolves with everything until the peer closes. */
 export function sendRaw(port: number, text: string, { timeoutMs = TIMEOUT_MS } = {}): Promise<string> {
+  return exchange(netConnect({ host: '127.0.0.1', port }), port, text, timeoutMs);
+}
+
+/** The same over TLS, without a server name. */
+export function sendTlsRaw(port: number, text: string, { timeoutMs = TIMEOUT_MS } = {}): Promise<string> {
+  return exchange(tlsConnect({ host: '127.0.0.1', port, rejectUnauthorized: false }), port, text, timeoutMs);
+}
+
+function exchange(socket: Socket, port: number, text: string, timeoutMs: number): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const socket = netConnect({ host: '127.0.0.1', port });
   const chunks: Buffer[] = [];
   socket.setTimeout(timeoutMs, () => socket.destroy(new Error(`port ${port} did not close the connection`)));
   socket.on('data', (chunk) => chunks.push(chunk));
