@@ -37,7 +37,13 @@ function diagnostics(): string {
 
 async function metrics(): Promise<string> {
   const nothing = () => ({});
-  const { describe } = createMetrics({ tables: nothing, objectTables: [], encodes: nothing, diagnostics: nothing });
+  const { describe } = createMetrics({
+    tables: nothing,
+    objectTables: [],
+    encodes: nothing,
+    diagnostics: nothing,
+    held: nothing,
+  });
   const rows = (await describe())
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
     .map(({ name, type, help }) => `| \`${name}\` | ${type} | ${help} |`);

@@ -2,6 +2,7 @@ import { createHealthServer } from '../console/health.ts';
 import { createMetrics } from '../console/metrics.ts';
 import type { BuildOptions } from '../ingress/build.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
+import type { ObjectRef } from '../model/object-ref.ts';
 import type { XdsEvent } from '../xds/observer.ts';
 import { createXdsServer } from '../xds/server.ts';
 import { buildOptionsFrom, ConfigurationError, type ControlPlaneArguments } from './flags.ts';
@@ -72,6 +73,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     tables: () => engine.counters(),
     objectTables: state.objectTables,
     encodes: () => emitter.counters(),
+    held: () => countByKind(build.held()),
     diagnostics: () => countBySeverity([...controller.currentDiagnostics(), ...source.diagnostics()]),
   });
   const server = createXdsServer({ store, observe, secretsOverTcp: options.secretsOverTcp ?? false });
@@ -105,6 +107,12 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       await health.close();
     },
   };
+}
+
+function countByKind(refs: readonly ObjectRef[]): Record<string, number> {
+  const counts: Record<string, number> = { Ingress: 0, Secret: 0 };
+  for (const { kind } of refs) counts[kind] = (counts[kind] ?? 0) + 1;
+  return counts;
 }
 
 function countBySeverity(diagnostics: readonly Diagnostic[]): Record<Diagnostic['severity'], number> {

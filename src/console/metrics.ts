@@ -11,6 +11,8 @@ export interface MetricSources {
   readonly encodes: () => Readonly<Record<string, number>>;
   /** Diagnostics in force, per severity. */
   readonly diagnostics: () => Readonly<Record<string, number>>;
+  /** Objects of which an older version is served, per kind. */
+  readonly held: () => Readonly<Record<string, number>>;
 }
 
 /** What `/metrics` documents itself with. */
@@ -66,7 +68,7 @@ export function createMetrics(sources: MetricSources): Metrics {
 }
 
 function addEngineMetrics(registry: Registry, sources: MetricSources): void {
-  const { tables, objectTables, encodes, diagnostics } = sources;
+  const { tables, objectTables, encodes, diagnostics, held } = sources;
   fill(registry, Gauge, 'objects', 'Watched objects', ['kind'], () =>
     objectTables.map((name): Sample => [name, tables()[name]?.size ?? 0]),
   );
@@ -80,6 +82,14 @@ function addEngineMetrics(registry: Registry, sources: MetricSources): void {
     Object.entries(tables()).map(([name, { equalStops }]): Sample => [name, equalStops]),
   );
   fill(registry, Counter, 'encodes_total', 'Messages encoded', ['message'], () => Object.entries(encodes()));
+  fill(
+    registry,
+    Gauge,
+    'held_units',
+    'Objects of which an older version is served, since the newest is refused or broken',
+    ['kind'],
+    () => Object.entries(held()),
+  );
   fill(registry, Gauge, 'diagnostics', 'Diagnostics in force', ['severity'], () => Object.entries(diagnostics()));
 }
 
