@@ -115,6 +115,50 @@ describe('a change of class takes effect both ways', () => {
     await soon(() => isServed(gateway, 'moving')).toBe(true);
   });
 
+  test('of what names no class, or only an annotation', async () => {
+    await gateway.apply(classed('drifting', {}));
+    await soon(() => isServed(gateway, 'drifting')).toBe(false);
+    await gateway.apply(classed('drifting', { annotation: 'nginx' }));
+    await soon(() => isServed(gateway, 'drifting')).toBe(true);
+    await gateway.apply(classed('drifting', { annotation: 'traefik' }));
+    await soon(() => isServed(gateway, 'drifting')).toBe(false);
+    await gateway.apply(classed('drifting', { field: 'internal', annotation: 'traefik' }));
+    await soon(() => isServed(gateway, 'drifting')).toBe(true);
+    await gateway.apply(classed('drifting', {}));
+    await soon(() => isServed(gateway, 'drifting')).toBe(false);
+  });
+
+  test('and what is left out says why', async () => {
+    await gateway.apply(
+      classed('why-foreign', { field: 'traefik' }),
+      classed('why-missing', { field: 'nowhere' }),
+      classed('why-annotation', { annotation: 'traefik' }),
+      classed('why-none', {}),
+    );
+    const reasons = gateway.pipeline.controller
+      .currentDiagnostics()
+      .filter(({ ref }) => ref?.name.startsWith('why-'))
+      .map(({ ref, code, field }) => `${ref?.name} ${code} ${field ?? ''}`.trim());
+    expect(reasons.toSorted()).toEqual([
+      'why-annotation IngressClassForeign metadata.annotations',
+      'why-foreign IngressClassForeign spec.ingressClassName',
+      'why-missing IngressClassMissing spec.ingressClassName',
+      'why-none IngressClassMissing',
+    ]);
+  });
+
+  test('where classes are known by name: as the class comes, and as it goes', async () => {
+    const build = { controllerClass: 'example.com/none', ingressClass: 'named', ingressClassByName: true };
+    const options = { manifests: [...CLASSES, classed('by-name', { field: 'named' })], build };
+    await withGateway(options, async (byName) => {
+      expect(await isServed(byName, 'by-name')).toBe(false);
+      await byName.apply(ingressClass('named', 'example.com/other'));
+      await soon(() => isServed(byName, 'by-name')).toBe(true);
+      await byName.remove('IngressClass', 'named', '');
+      await soon(() => isServed(byName, 'by-name')).toBe(false);
+    });
+  });
+
   test('of the IngressClass', async () => {
     await gateway.apply(classed('late', { field: 'late' }));
     await soon(() => isServed(gateway, 'late')).toBe(false);

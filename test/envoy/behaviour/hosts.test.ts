@@ -29,6 +29,17 @@ beforeAll(async () => {
         ],
       }),
       ingress({ name: 'any', rules: [{ paths: [{ path: '/any', service: 'any' }] }] }),
+      // What an API server would not take, but a folder may hold.
+      ingress({ name: 'upper', rules: [{ host: 'UPPER.Example.com', paths: [{ service: 'shop' }] }] }),
+      ingress({ name: 'dot', rules: [{ host: 'dot.example.com.', paths: [{ service: 'shop' }] }] }),
+      ingress({
+        name: 'invalid',
+        rules: ['port.example.com:8080', '10.0.0.1', '[::1]', 'under_score.example.com', 'a.*.example.com'].map(
+          (host) => ({ host, paths: [{ service: 'shop' }] }),
+        ),
+      }),
+      ingress({ name: 'punycode', rules: [{ host: 'xn--bcher-kva.example.com', paths: [{ service: 'shop' }] }] }),
+      ingress({ name: 'single', rules: [{ host: 'localhost', paths: [{ service: 'shop' }] }] }),
     ],
   });
 });
@@ -51,6 +62,36 @@ describe('a host of a rule', () => {
       { url: 'https://shop.example.com/', backend: 'shop', because: 'https is open to hosts without TLS of their own' },
     ],
   );
+});
+
+describe('a host that is spelt oddly', () => {
+  testCases(
+    () => gateway,
+    [
+      { url: 'http://upper.example.com/', backend: 'shop' },
+      { url: 'http://Upper.Example.COM/', backend: 'shop' },
+      { url: 'http://dot.example.com/', backend: 'shop' },
+      { url: 'http://dot.example.com./', backend: 'shop' },
+      { url: 'http://xn--bcher-kva.example.com/', backend: 'shop' },
+      { url: 'http://XN--BCHER-KVA.example.com/', backend: 'shop' },
+      { url: 'http://localhost:8080/', backend: 'shop' },
+      { url: 'http://port.example.com:8080/', status: 404, because: 'its rule is refused' },
+      { url: 'http://10.0.0.1/', status: 404 },
+      { url: 'http://[::1]/', status: 404 },
+      { url: 'http://under_score.example.com/', status: 404 },
+    ],
+  );
+
+  test('is named, and so is one that is refused', () => {
+    const codes = gateway.pipeline.controller
+      .currentDiagnostics()
+      .flatMap(({ code, ref, field }) => (ref?.kind === 'Ingress' ? [`${ref.name} ${code} ${field}`] : []));
+    expect(codes.toSorted()).toEqual([
+      'dot IngressHostNormalized spec.rules[0].host',
+      ...[0, 1, 2, 3, 4].map((index) => `invalid IngressHostInvalid spec.rules[${index}].host`),
+      'upper IngressHostNormalized spec.rules[0].host',
+    ]);
+  });
 });
 
 describe('the Host of a request', () => {
