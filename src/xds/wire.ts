@@ -2,7 +2,8 @@
  * The messages of the delta protocol on the wire, field by field as in Envoy's `envoy/service/discovery/v3/discovery.proto`.
  * Written by hand: requests are decoded without their large unused parts, and responses take resources that are bytes already.
  */
-import { Reader, Writer } from 'protobufjs/minimal.js';
+import { Reader } from 'protobufjs/minimal.js';
+import { bytes, encodeFields, type Field, message, text } from './fields.ts';
 
 /** The parts of `DeltaDiscoveryRequest` that are used. */
 export interface DeltaRequest {
@@ -59,29 +60,22 @@ export interface DeltaResponse {
 /** About what a resource costs in a response besides its body and name: tags, lengths, version, type URL. */
 export const RESOURCE_OVERHEAD_BYTES = 120;
 
-/** Wire type 2 of protobuf: strings, bytes, messages. */
-const LENGTH_DELIMITED = 2;
-const tag = (field: number) => (field << 3) | LENGTH_DELIMITED;
-
 export function encodeDeltaResponse(response: DeltaResponse): Uint8Array {
-  const writer = Writer.create();
-  writer.uint32(tag(1)).string(response.systemVersion);
-  for (const resource of response.resources) writeResource(writer, response.typeUrl, resource);
-  writer.uint32(tag(4)).string(response.typeUrl);
-  writer.uint32(tag(5)).string(response.nonce);
-  for (const name of response.removed) writer.uint32(tag(6)).string(name);
-  return writer.finish();
+  const { systemVersion, typeUrl, nonce, resources, removed } = response;
+  return encodeFields([
+    text(1, systemVersion),
+    ...resources.map((resource) =>
+      message(2, [text(1, resource.version), any(typeUrl, resource), text(3, resource.name)]),
+    ),
+    text(4, typeUrl),
+    text(5, nonce),
+    ...removed.map((name) => text(6, name)),
+  ]);
 }
 
-function writeResource(writer: Writer, typeUrl: string, resource: WireResource): void {
-  writer.uint32(tag(2)).fork();
-  writer.uint32(tag(1)).string(resource.version);
-  writer.uint32(tag(2)).fork();
-  writer.uint32(tag(1)).string(typeUrl);
-  writer.uint32(tag(2)).bytes(resource.body());
-  writer.ldelim();
-  writer.uint32(tag(3)).string(resource.name);
-  writer.ldelim();
+/** As field 2 of whatever it stands in. */
+function any(typeUrl: string, resource: WireResource): Field {
+  return message(2, [text(1, typeUrl), bytes(2, resource.body())]);
 }
 
 /**
