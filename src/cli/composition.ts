@@ -1,5 +1,6 @@
 import { createHealthServer } from '../console/health.ts';
 import { createMetrics } from '../console/metrics.ts';
+import { readDescriptorSet } from '../envoy/schema.ts';
 import type { BuildOptions } from '../ingress/build.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { ObjectRef } from '../model/object-ref.ts';
@@ -76,7 +77,12 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     held: () => countByKind(build.held()),
     diagnostics: () => countBySeverity([...controller.currentDiagnostics(), ...source.diagnostics()]),
   });
-  const server = createXdsServer({ store, observe, secretsOverTcp: options.secretsOverTcp ?? false });
+  const server = createXdsServer({
+    store,
+    observe,
+    secretsOverTcp: options.secretsOverTcp ?? false,
+    descriptors: readDescriptorSet,
+  });
   const health = createHealthServer({
     host: args.healthzHost ?? (ipv6 ? '::' : '0.0.0.0'),
     port: args.healthzPort,

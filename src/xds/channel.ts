@@ -1,7 +1,7 @@
 /** One type of one stream: its subscription, the responses under way, and removals that wait. */
-import { allowsLegacyWildcard, parentTypes } from './send-order.ts';
-import type { SnapshotStore, StoredResource, TypeChange, TypeSnapshot } from './store.ts';
-import { type Batch, DeltaSubscription, type SubscriptionChange } from './subscription.ts';
+import { parentTypes } from './send-order.ts';
+import type { SnapshotStore, StoredResource, TypeChange } from './store.ts';
+import type { Batch, Subscription, SubscriptionChange } from './subscription.ts';
 
 /** A response that was written and not yet acknowledged or rejected. Holds names and versions, no bytes. */
 export interface InFlight {
@@ -26,7 +26,7 @@ interface HeldRemoval {
 export class TypeChannel {
   readonly typeUrl: string;
   readonly parents: readonly string[];
-  private readonly subscription: DeltaSubscription;
+  private readonly subscription: Subscription;
   private readonly store: SnapshotStore;
   /** By nonce, oldest first. */
   private readonly inFlight = new Map<string, InFlight>();
@@ -36,13 +36,13 @@ export class TypeChannel {
   private readonly held = new Map<string, HeldRemoval>();
   private settledBefore = 0;
   private started = false;
+  private lastNonce = '';
 
-  /** @param snapshot what of the type the client may see. */
-  constructor(typeUrl: string, store: SnapshotStore, snapshot: TypeSnapshot) {
+  constructor(typeUrl: string, store: SnapshotStore, subscription: Subscription) {
     this.typeUrl = typeUrl;
     this.parents = parentTypes(typeUrl);
     this.store = store;
-    this.subscription = new DeltaSubscription(snapshot, allowsLegacyWildcard(typeUrl));
+    this.subscription = subscription;
   }
 
   /** The last response that was not replied to. */
@@ -88,6 +88,11 @@ export class TypeChannel {
     return this.subscription.hasAdditions();
   }
 
+  /** Whether a request with this nonce answers something else than the last response, so that it was written before that came. */
+  isStale(nonce: string): boolean {
+    return this.started && nonce !== '' && nonce !== this.lastNonce;
+  }
+
   /** @returns whether this was the first request of the type on the stream. */
   request(change: SubscriptionChange): boolean {
     const first = !this.started;
@@ -105,8 +110,14 @@ export class TypeChannel {
   }
 
   /** What the next response carries; `undefined` when nothing is to be said. */
-  take(maxBytes: number): Batch | undefined {
-    return this.subscription.take(maxBytes);
+  take(maxBytes: number, mayChange: (resource: StoredResource) => boolean): Batch | undefined {
+    return this.subscription.take(maxBytes, mayChange);
+  }
+
+  /** Whether the client has accepted the current version of a resource. */
+  hasAccepted(name: string): boolean {
+    if (this.rejected.has(name) || !this.subscription.isCurrent(name)) return false;
+    return ![...this.inFlight.values()].some(({ versions }) => versions.has(name));
   }
 
   /** @param notBefore when removals of this commit may be sent at the earliest, if their parents have moved on by then. */
@@ -163,6 +174,7 @@ export class TypeChannel {
       completes: this.subscription.pending ? undefined : this.store.seq,
     };
     this.inFlight.set(nonce, response);
+    this.lastNonce = nonce;
     return response;
   }
 
@@ -193,7 +205,8 @@ export class TypeChannel {
   }
 
   private remove(name: string, seq: number, notBefore: number): void {
-    if (this.parents.length === 0) this.subscription.mark(name);
+    if (!this.subscription.tellsRemovals) this.subscription.forget(name);
+    else if (this.parents.length === 0) this.subscription.mark(name);
     else this.held.set(name, { seq, notBefore });
   }
 }

@@ -29,6 +29,13 @@ const namedOnly: ReadonlySet<string> = new Set([
   typeUrls.routes,
 ]);
 
+/** Types whose state-of-the-world responses hold everything that the client wants, so that it drops what they lack. */
+const fullState: ReadonlySet<string> = new Set([typeUrls.cluster, typeUrls.listener, typeUrls.scopedRoutes]);
+
+export function isFullState(typeUrl: string): boolean {
+  return fullState.has(typeUrl);
+}
+
 export function sendRank(typeUrl: string): number {
   const rank = sendOrder.indexOf(typeUrl);
   return rank < 0 ? sendOrder.length : rank;

@@ -1,4 +1,4 @@
-/** The gRPC server: aggregated discovery over Unix sockets and loopback. The only file of this folder that does I/O. */
+/** The gRPC server: discovery and reflection over Unix sockets and loopback. The only file of this folder that does I/O. */
 import { chmodSync, lstatSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { Server, ServerCredentials, type ServerDuplexStream, type ServiceDefinition } from '@grpc/grpc-js';
@@ -6,9 +6,12 @@ import { parseListenAddress, XdsAddressError } from './address.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { StreamLimits } from './limits.ts';
 import type { StreamStatus, XdsObserver } from './observer.ts';
+import { createReflection, type Reflection, reflectionPath, reflectionServices } from './reflection.ts';
+import { type DiscoveryMethod, discoveryMethods } from './services.ts';
 import type { SnapshotStore } from './store.ts';
 import { type AdsStream, createAdsStream, statusCodes } from './stream.ts';
-import { type DeltaRequest, decodeDeltaRequest } from './wire.ts';
+import type { Variant } from './variant.ts';
+import type { DiscoveryRequest } from './wire.ts';
 
 export interface XdsServerOptions {
   readonly store: SnapshotStore;
@@ -17,6 +20,11 @@ export interface XdsServerOptions {
   readonly limits?: Partial<StreamLimits>;
   /** Sends private keys also over TCP, in the clear. Default: false. */
   readonly secretsOverTcp?: boolean;
+  /**
+   * Encoded `google.protobuf.FileDescriptorSet` of the services and of all that their messages may carry, for reflection.
+   * Asked for once, when a client asks; absent: no reflection.
+   */
+  readonly descriptors?: () => Uint8Array;
 }
 
 export interface XdsServer {
@@ -47,11 +55,6 @@ const serverOptions = {
 
 const passthrough = (bytes: Buffer): Buffer => bytes;
 
-/** One row per method that is served; state-of-the-world and per-type services are further rows. */
-const methods = {
-  DeltaAggregatedResources: '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources',
-};
-
 /** Makes a server that listens nowhere yet. */
 export function createXdsServer(options: XdsServerOptions): XdsServer {
   return new GrpcXdsServer(options);
@@ -63,6 +66,7 @@ class GrpcXdsServer implements XdsServer {
   private readonly open = new Set<AdsStream>();
   private lastStreamId = 0;
   private closing = false;
+  private reflection: Reflection | undefined;
 
   constructor(options: XdsServerOptions) {
     this.options = options;
@@ -73,9 +77,10 @@ class GrpcXdsServer implements XdsServer {
     const secretsAllowed = target.kind === 'unix' || (this.options.secretsOverTcp ?? false);
     if (target.kind === 'unix') await removeStaleSocket(target.path);
     const server = new Server(serverOptions);
-    server.addService(streamingService(methods), {
-      DeltaAggregatedResources: ((call) => this.serve(call, secretsAllowed)) satisfies Handler,
-    });
+    for (const method of discoveryMethods) {
+      addMethod(server, `/${method.service}/${method.method}`, (call) => this.serve(call, method, secretsAllowed));
+    }
+    if (this.options.descriptors !== undefined) this.addReflection(server, this.options.descriptors);
     const port = await bind(server, address);
     this.servers.push(server);
     if (target.kind === 'tcp') return `${target.host}:${port}`;
@@ -98,7 +103,17 @@ class GrpcXdsServer implements XdsServer {
     cancel();
   }
 
-  private serve(call: Call, secretsAllowed: boolean): void {
+  private addReflection(server: Server, descriptors: () => Uint8Array): void {
+    const services = [...new Set(discoveryMethods.map(({ service }) => service))];
+    const answer = (request: Buffer) => {
+      this.reflection ??= createReflection(descriptors(), services);
+      return this.reflection.answer(request);
+    };
+    for (const service of reflectionServices)
+      addMethod(server, reflectionPath(service), (call) => reflect(call, answer));
+  }
+
+  private serve(call: Call, { variant, onlyType }: DiscoveryMethod, secretsAllowed: boolean): void {
     const { store, limits, clock = systemClock, observe = () => {} } = this.options;
     const id = ++this.lastStreamId;
     const peer = call.getPeer();
@@ -108,6 +123,8 @@ class GrpcXdsServer implements XdsServer {
       clock,
       observe,
       secretsAllowed,
+      variant,
+      ...(onlyType !== undefined && { onlyType }),
       ...(limits && { limits }),
       // After a failed write nothing more is asked for: the call ends by `cancelled`, `close` or `error`.
       send: (bytes, done) => void call.write(bytes as Buffer, (error?: Error | null) => !error && done()),
@@ -117,57 +134,70 @@ class GrpcXdsServer implements XdsServer {
       stream.close();
       if (!this.open.delete(stream)) return;
       observe({ kind: 'closed', stream: id, status });
-      if (status !== undefined) call.emit('error', { code: status.code, details: status.message });
+      if (status?.code === statusCodes.ok) call.end();
+      else if (status !== undefined) call.emit('error', { code: status.code, details: status.message });
     };
     this.open.add(stream);
     observe({ kind: 'opened', stream: id, peer });
     if (this.closing) closed({ code: statusCodes.unavailable, message: 'the control plane is shutting down' });
-    else readRequests(call, stream, closed);
+    else readRequests(call, stream, variant, closed);
   }
 }
 
-function readRequests(call: Call, stream: AdsStream, closed: (status: StreamStatus | undefined) => void): void {
+function readRequests(
+  call: Call,
+  stream: AdsStream,
+  variant: Variant,
+  closed: (status: StreamStatus | undefined) => void,
+): void {
   let first = true;
   call.on('data', (bytes: Buffer) => {
-    const request = decode(bytes, first);
+    const request = decode(variant, bytes, first);
     first = false;
-    if (request === undefined) closed({ code: statusCodes.invalidArgument, message: 'not a DeltaDiscoveryRequest' });
+    if (request === undefined) closed({ code: statusCodes.invalidArgument, message: 'not a discovery request' });
     else stream.receive(request);
   });
-  call.on('end', () => {
-    closed(undefined);
-    call.end();
-  });
+  call.on('end', () => stream.endInput());
   // A write callback may never come after these, so the stream must not wait for it.
   call.on('cancelled', () => closed(undefined));
   call.on('close', () => closed(undefined));
   call.on('error', () => closed(undefined));
 }
 
-function decode(bytes: Buffer, withNode: boolean): DeltaRequest | undefined {
+function decode(variant: Variant, bytes: Buffer, withNode: boolean): DiscoveryRequest | undefined {
   try {
-    return decodeDeltaRequest(bytes, withNode);
+    return variant.decode(bytes, withNode);
   } catch {
     return undefined;
   }
 }
 
-/** A service whose methods are bidirectional streams of bytes: messages are encoded and decoded elsewhere. */
-function streamingService(paths: Readonly<Record<string, string>>): ServiceDefinition {
-  return Object.fromEntries(
-    Object.entries(paths).map(([name, path]) => [
-      name,
-      {
-        path,
-        requestStream: true,
-        responseStream: true,
-        requestSerialize: passthrough,
-        requestDeserialize: passthrough,
-        responseSerialize: passthrough,
-        responseDeserialize: passthrough,
-      },
-    ]),
-  );
+function reflect(call: Call, answer: (request: Buffer) => Uint8Array): void {
+  call.on('data', (request: Buffer) => {
+    try {
+      call.write(answer(request) as Buffer);
+    } catch {
+      call.emit('error', { code: statusCodes.invalidArgument, details: 'not a reflection request' });
+    }
+  });
+  call.on('end', () => call.end());
+  call.on('error', () => {});
+}
+
+/** A method that is a bidirectional stream of bytes: messages are encoded and decoded elsewhere. */
+function addMethod(server: Server, path: string, handler: Handler): void {
+  const definition: ServiceDefinition = {
+    method: {
+      path,
+      requestStream: true,
+      responseStream: true,
+      requestSerialize: passthrough,
+      requestDeserialize: passthrough,
+      responseSerialize: passthrough,
+      responseDeserialize: passthrough,
+    },
+  };
+  server.addService(definition, { method: handler });
 }
 
 function bind(server: Server, address: string): Promise<number> {

@@ -1,4 +1,4 @@
-/** One aggregated discovery stream, delta variant, without its transport: requests in, responses out, in the right order. */
+/** One discovery stream, in either variant, without its transport: requests in, responses out, in the right order. */
 import { type InFlight, TypeChannel } from './channel.ts';
 import { refusalOf } from './client-version.ts';
 import type { Clock } from './clock.ts';
@@ -9,7 +9,8 @@ import { typeUrls } from './resource.ts';
 import { sendRank } from './send-order.ts';
 import type { Commit, SnapshotStore, StoredResource, TypeSnapshot } from './store.ts';
 import type { Batch } from './subscription.ts';
-import { type DeltaRequest, encodeDeltaResponse } from './wire.ts';
+import { deltaVariant, type Variant } from './variant.ts';
+import type { DiscoveryRequest } from './wire.ts';
 
 export interface AdsStreamOptions {
   readonly id: StreamId;
@@ -23,6 +24,10 @@ export interface AdsStreamOptions {
   /** Whether private keys may go over this transport. */
   readonly secretsAllowed: boolean;
   readonly limits?: Partial<StreamLimits>;
+  /** Default: delta. */
+  readonly variant?: Variant;
+  /** The only type that may be asked for; absent: any. */
+  readonly onlyType?: string;
 }
 
 export interface AdsStream {
@@ -31,7 +36,9 @@ export interface AdsStream {
   readonly programmedSeq: number;
   /** How many names of a type the client asks for now. */
   subscribed(typeUrl: string): number;
-  receive(request: DeltaRequest): void;
+  receive(request: DiscoveryRequest): void;
+  /** The client will say nothing more: what can be sent without its replies is sent, then the stream ends well. */
+  endInput(): void;
   /** The transport is gone: nothing is sent any more. */
   close(): void;
   /** Sends nothing new, waits for the replies that are under way, then ends the stream as unavailable. */
@@ -40,6 +47,7 @@ export interface AdsStream {
 
 /** gRPC status codes that streams end with. */
 export const statusCodes = {
+  ok: 0,
   invalidArgument: 3,
   permissionDenied: 7,
   failedPrecondition: 9,
@@ -48,18 +56,19 @@ export const statusCodes = {
 
 /** Makes a stream that follows the store until it is closed. */
 export function createAdsStream(options: AdsStreamOptions): AdsStream {
-  return new DeltaStream(options);
+  return new DiscoveryStream(options);
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
 
 const nothing: TypeSnapshot = { get: () => undefined, names: () => [] };
 
-class DeltaStream implements AdsStream {
+class DiscoveryStream implements AdsStream {
   readonly id: StreamId;
   programmedSeq = 0;
   private readonly options: AdsStreamOptions;
   private readonly limits: StreamLimits;
+  private readonly variant: Variant;
   private readonly openedAt: number;
   private readonly gates: Gates;
   private readonly unsubscribe: () => void;
@@ -67,6 +76,7 @@ class DeltaStream implements AdsStream {
   private channels: TypeChannel[] = [];
   private closed = false;
   private finishing = false;
+  private inputEnded = false;
   private identified = false;
   /** Endpoints of clusters sent before the client asked for any endpoints. */
   private earlyEndpoints: Set<string> | undefined = new Set();
@@ -79,6 +89,7 @@ class DeltaStream implements AdsStream {
   constructor(options: AdsStreamOptions) {
     this.id = options.id;
     this.options = options;
+    this.variant = options.variant ?? deltaVariant;
     this.limits = { ...defaultStreamLimits, ...options.limits };
     this.openedAt = options.clock.now();
     this.gates = new Gates(this.limits, this.openedAt);
@@ -89,17 +100,20 @@ class DeltaStream implements AdsStream {
     return this.channel(typeUrl)?.size ?? 0;
   }
 
-  receive(request: DeltaRequest): void {
+  receive(received: DiscoveryRequest): void {
     if (this.closed) return;
+    const { onlyType } = this.options;
+    // Where a service has one type only, requests need not name it.
+    const request = received.typeUrl === '' && onlyType !== undefined ? { ...received, typeUrl: onlyType } : received;
     const refusal = this.identify(request) ?? this.refuse(request);
     if (refusal !== undefined) {
       this.end(refusal);
       return;
     }
     const channel = this.channel(request.typeUrl) ?? this.openChannel(request.typeUrl);
+    const isVoid = this.variant.staleRequestsAreVoid && channel.isStale(request.nonce);
     if (request.nonce !== '') this.reply(channel, request);
-    const first = channel.request(request);
-    if (first) this.begin(channel, request);
+    if (!isVoid && channel.request(request)) this.begin(channel, request);
     this.scheduleTurn();
   }
 
@@ -109,6 +123,11 @@ class DeltaStream implements AdsStream {
     this.unsubscribe();
     this.cancelWake();
     this.cancelStall();
+  }
+
+  endInput(): void {
+    this.inputEnded = true;
+    this.scheduleTurn();
   }
 
   finish(): void {
@@ -123,7 +142,7 @@ class DeltaStream implements AdsStream {
   }
 
   /** The first request says who asks; what later ones say of it is not looked at. */
-  private identify({ node }: DeltaRequest): StreamStatus | undefined {
+  private identify({ node }: DiscoveryRequest): StreamStatus | undefined {
     if (this.identified) return undefined;
     this.identified = true;
     this.options.observe({ kind: 'identified', stream: this.id, node });
@@ -131,8 +150,12 @@ class DeltaStream implements AdsStream {
     return refusal === undefined ? undefined : { code: statusCodes.failedPrecondition, message: refusal };
   }
 
-  private refuse({ typeUrl }: DeltaRequest): StreamStatus | undefined {
+  private refuse({ typeUrl }: DiscoveryRequest): StreamStatus | undefined {
+    const { onlyType } = this.options;
     if (typeUrl === '') return { code: statusCodes.invalidArgument, message: 'the request has no type_url' };
+    if (onlyType !== undefined && typeUrl !== onlyType) {
+      return { code: statusCodes.invalidArgument, message: `this service has ${onlyType} only, not ${typeUrl}` };
+    }
     if (this.withholds(typeUrl) && this.channels.length === 0) {
       const message = 'secrets are served over Unix sockets only: this connection is not encrypted';
       return { code: statusCodes.permissionDenied, message };
@@ -155,14 +178,15 @@ class DeltaStream implements AdsStream {
   private openChannel(typeUrl: string): TypeChannel {
     const { id, options } = this;
     const withheld = this.withholds(typeUrl);
-    const channel = new TypeChannel(typeUrl, options.store, withheld ? nothing : options.store.view(typeUrl));
+    const snapshot = withheld ? nothing : options.store.view(typeUrl);
+    const channel = new TypeChannel(typeUrl, options.store, this.variant.createSubscription(typeUrl, snapshot));
     if (withheld) options.observe({ kind: 'withheld', stream: id, typeUrl });
     this.channels.push(channel);
     this.channels.sort((a, b) => sendRank(a.typeUrl) - sendRank(b.typeUrl));
     return channel;
   }
 
-  private begin(channel: TypeChannel, { initialVersions }: DeltaRequest): void {
+  private begin(channel: TypeChannel, { initialVersions }: DiscoveryRequest): void {
     if (channel.typeUrl === typeUrls.endpoints) {
       // Envoy asks for clusters first, unless one of them warms: that one waits for endpoints of which Envoy has a version.
       const isWarming = this.channel(typeUrls.cluster) === undefined;
@@ -173,7 +197,7 @@ class DeltaStream implements AdsStream {
     this.gates.begin(channel, initialVersions.size > 0);
   }
 
-  private reply(channel: TypeChannel, { nonce, error, typeUrl }: DeltaRequest): void {
+  private reply(channel: TypeChannel, { nonce, error, typeUrl }: DiscoveryRequest): void {
     const response = error === undefined ? channel.acknowledge(nonce) : channel.reject(nonce);
     if (response === undefined) return;
     const { clock, observe } = this.options;
@@ -215,7 +239,10 @@ class DeltaStream implements AdsStream {
   private turn(): void {
     if (this.closed) return;
     if (this.finishing) this.endWhenQuiet();
-    else if (this.options.store.ready && !this.writing) this.sendNext();
+    else if (this.options.store.ready && !this.writing) {
+      this.sendNext();
+      if (this.inputEnded && !this.writing) this.end({ code: statusCodes.ok, message: 'everything was sent' });
+    }
     this.reportProgress();
   }
 
@@ -235,7 +262,7 @@ class DeltaStream implements AdsStream {
       );
       if (!channel.pending) continue;
       const openAt = this.gates.openAt(channel);
-      const batch = openAt <= now ? channel.take(this.limits.maxResponseBytes) : undefined;
+      const batch = openAt <= now ? channel.take(this.limits.maxResponseBytes, this.mayChange) : undefined;
       if (batch !== undefined) {
         this.send(channel, batch, now);
         return;
@@ -244,6 +271,11 @@ class DeltaStream implements AdsStream {
     }
     this.wake(wakeAt, now);
   }
+
+  /** Make before break: what leads requests to routes changes only when the client has these routes. */
+  private readonly mayChange = ({ routes }: StoredResource): boolean => {
+    return routes === undefined || this.channel(typeUrls.routes)?.hasAccepted(routes) === true;
+  };
 
   private haveRemoved(parents: readonly string[], seq: number): boolean {
     return this.channels.every((channel) => !parents.includes(channel.typeUrl) || channel.hasRemoved(seq));
@@ -255,8 +287,10 @@ class DeltaStream implements AdsStream {
     const superseding = channel.awaitsReply;
     const response = channel.sent(++this.lastOrder, batch, now);
     const { nonce } = response;
-    const bytes = encodeDeltaResponse({ ...batch, systemVersion: store.systemVersion(typeUrl), typeUrl, nonce });
-    const names = batch.resources.map(({ name }) => name);
+    const resources = [...batch.resources, ...batch.unchanged];
+    const systemVersion = store.systemVersion(typeUrl);
+    const bytes = this.variant.encode({ systemVersion, typeUrl, nonce, resources, removed: batch.removed });
+    const names = resources.map(({ name }) => name);
     const overtakes = this.gates.sent(channel, batch, response);
     if (typeUrl === typeUrls.cluster) this.sendEndpointsAgain(batch.resources);
     const event = { stream: this.id, typeUrl };

@@ -8,6 +8,7 @@ import { RESOURCE_OVERHEAD_BYTES } from './wire.ts';
 
 /** The part of a request that concerns the subscription. */
 export interface SubscriptionChange {
+  /** Delta: names to add. State of the world: all names that are wanted from now on. */
   readonly subscribe: readonly string[];
   readonly unsubscribe: readonly string[];
   /** Counts in the first request of a type only. */
@@ -20,13 +21,56 @@ export interface Batch {
   readonly removed: readonly string[];
   /** Names among the resources that the client did not hold before. */
   readonly added: readonly string[];
+  /** What the client has already, repeated where a response has to hold everything (state of the world). */
+  readonly unchanged: readonly StoredResource[];
 }
 
-const WILDCARD = '*';
+/** What one stream wants and holds of one type, in either variant of the protocol. */
+export interface Subscription {
+  /** Whether a response can say that a resource is gone. Otherwise the client learns it from what named the resource. */
+  readonly tellsRemovals: boolean;
+  /** Whether there may be something to send. */
+  readonly pending: boolean;
+  /** Number of names that are asked for. */
+  readonly size: number;
+  /** A name of the snapshot in every spelling that is asked for, itself included. */
+  spellingsOf(name: string): Iterable<string>;
+  covers(name: string): boolean;
+  /** Whether the client has the resource, as far as was sent or it says itself. */
+  holds(name: string): boolean;
+  /** Whether the client was sent the version of the snapshot. */
+  isCurrent(name: string): boolean;
+  apply(change: SubscriptionChange): void;
+  /** To be compared again, because the snapshot has changed. */
+  mark(name: string): void;
+  /** Takes back `mark`: there is nothing to say about this name (for now). */
+  unmark(name: string): void;
+  /** The client is taken not to have the resource any more. */
+  forget(name: string): void;
+  /** Sends a resource that exists once more, whatever its version, if the client wants it at all. */
+  sendAgain(name: string): void;
+  /**
+   * Compares a new subscription with the snapshot, which must have been committed by now.
+   * @returns the names that the client holds from an earlier stream and that are gone, apart from those it asked for by name.
+   */
+  resync(): readonly string[];
+  /** Whether resources wait that the client does not hold yet. */
+  hasAdditions(): boolean;
+  /**
+   * Takes what the next response carries, as it stands in the snapshot now; where a response may hold a part, at most about
+   * `maxBytes` (but at least one resource), and the rest stays pending.
+   * @param mayChange whether a resource that the client holds in another version may be sent now.
+   * @returns `undefined` when nothing is to be said.
+   */
+  take(maxBytes: number, mayChange?: (resource: StoredResource) => boolean): Batch | undefined;
+}
+
+export const WILDCARD = '*';
 /** Known version of what has to be sent again whatever its version is. No version is empty. */
 const TO_SEND_AGAIN = '';
 
-export class DeltaSubscription {
+export class DeltaSubscription implements Subscription {
+  readonly tellsRemovals = true;
   private readonly snapshot: TypeSnapshot;
   private readonly legacyWildcard: boolean;
   private started = false;
@@ -124,15 +168,23 @@ export class DeltaSubscription {
     return false;
   }
 
+  /** Whether the client was sent the version of the snapshot. */
+  isCurrent(name: string): boolean {
+    const version = this.snapshot.get(name)?.version;
+    return version !== undefined && this.known.get(name) === version;
+  }
+
   /**
    * Takes what the next response carries, at most about `maxBytes` (but at least one resource), as it stands in the
    * snapshot now. The rest stays pending.
+   * @param mayChange whether a resource that the client holds in another version may be sent now.
    * @returns `undefined` when nothing is to be said.
    */
-  take(maxBytes: number): Batch | undefined {
+  take(maxBytes: number, mayChange: (resource: StoredResource) => boolean = () => true): Batch | undefined {
     const batch = new BatchBuilder(maxBytes);
     for (const queue of [this.asked, this.dirty]) {
       for (const name of queue) {
+        if (queue === this.dirty && this.mustWait(name, mayChange)) continue;
         if (!this.takeOne(name, queue === this.asked, batch)) return this.answer(batch);
         queue.delete(name);
       }
@@ -145,6 +197,12 @@ export class DeltaSubscription {
     if (exact !== undefined) return exact;
     const other = this.spellings.nameOf(name);
     return other === undefined ? undefined : this.snapshot.get(other)?.as(name);
+  }
+
+  private mustWait(name: string, mayChange: (resource: StoredResource) => boolean): boolean {
+    const resource = this.snapshot.get(name);
+    const known = this.known.get(name);
+    return resource !== undefined && known !== undefined && known !== resource.version && !mayChange(resource);
   }
 
   private answer(batch: BatchBuilder): Batch | undefined {
@@ -210,17 +268,18 @@ export class DeltaSubscription {
     }
   }
 
-  private forget(name: string): void {
+  forget(name: string): void {
     this.known.delete(name);
     this.asked.delete(name);
     this.dirty.delete(name);
   }
 }
 
-class BatchBuilder implements Batch {
+export class BatchBuilder implements Batch {
   readonly resources: StoredResource[] = [];
   readonly removed: string[] = [];
   readonly added: string[] = [];
+  readonly unchanged: StoredResource[] = [];
   private bytesLeft: number;
 
   constructor(maxBytes: number) {
@@ -242,6 +301,10 @@ class BatchBuilder implements Batch {
     if (!this.reserve(name.length)) return false;
     this.removed.push(name);
     return true;
+  }
+
+  repeat(resource: StoredResource): void {
+    this.unchanged.push(resource);
   }
 
   private reserve(bytes: number): boolean {

@@ -1,18 +1,20 @@
 /**
- * The messages of the delta protocol on the wire, field by field as in Envoy's `envoy/service/discovery/v3/discovery.proto`.
+ * The messages of the protocol on the wire, field by field as in Envoy's `envoy/service/discovery/v3/discovery.proto`.
  * Written by hand: requests are decoded without their large unused parts, and responses take resources that are bytes already.
  */
 import { Reader } from 'protobufjs/minimal.js';
 import { bytes, encodeFields, type Field, message, text } from './fields.ts';
 
-/** The parts of `DeltaDiscoveryRequest` that are used. */
-export interface DeltaRequest {
+/** The parts of `DeltaDiscoveryRequest` and `DiscoveryRequest` that are used. */
+export interface DiscoveryRequest {
   /** What the client says of itself; required to be read in the first message of a stream only. */
   readonly node?: ClientNode;
   readonly typeUrl: string;
+  /** Delta: names to add. State of the world: all names that are wanted. */
   readonly subscribe: readonly string[];
+  /** Delta only. */
   readonly unsubscribe: readonly string[];
-  /** Name → version of what the client still holds from an earlier stream. */
+  /** Delta only: name → version of what the client still holds from an earlier stream. */
   readonly initialVersions: ReadonlyMap<string, string>;
   /** The response that this request acknowledges or rejects; empty when it does neither. */
   readonly nonce: string;
@@ -49,7 +51,7 @@ export interface WireResource {
   body(): Uint8Array;
 }
 
-export interface DeltaResponse {
+export interface DiscoveryResponse {
   readonly systemVersion: string;
   readonly typeUrl: string;
   readonly nonce: string;
@@ -60,7 +62,7 @@ export interface DeltaResponse {
 /** About what a resource costs in a response besides its body and name: tags, lengths, version, type URL. */
 export const RESOURCE_OVERHEAD_BYTES = 120;
 
-export function encodeDeltaResponse(response: DeltaResponse): Uint8Array {
+export function encodeDeltaResponse(response: DiscoveryResponse): Uint8Array {
   const { systemVersion, typeUrl, nonce, resources, removed } = response;
   return encodeFields([
     text(1, systemVersion),
@@ -73,6 +75,17 @@ export function encodeDeltaResponse(response: DeltaResponse): Uint8Array {
   ]);
 }
 
+/** State of the world: neither versions nor names of single resources, and nothing can be said to be gone. */
+export function encodeSotwResponse(response: DiscoveryResponse): Uint8Array {
+  const { systemVersion, typeUrl, nonce, resources } = response;
+  return encodeFields([
+    text(1, systemVersion),
+    ...resources.map((resource) => any(typeUrl, resource)),
+    text(4, typeUrl),
+    text(5, nonce),
+  ]);
+}
+
 /** As field 2 of whatever it stands in. */
 function any(typeUrl: string, resource: WireResource): Field {
   return message(2, [text(1, typeUrl), bytes(2, resource.body())]);
@@ -82,7 +95,7 @@ function any(typeUrl: string, resource: WireResource): Field {
  * Decodes a `DeltaDiscoveryRequest`. Throws on bytes that are not one.
  * @param withNode whether to read the node: Envoy may repeat some 60 KB of it in every message.
  */
-export function decodeDeltaRequest(bytes: Uint8Array, withNode: boolean): DeltaRequest {
+export function decodeDeltaRequest(bytes: Uint8Array, withNode: boolean): DiscoveryRequest {
   let node: ClientNode | undefined;
   let typeUrl = '';
   let nonce = '';
@@ -102,6 +115,29 @@ export function decodeDeltaRequest(bytes: Uint8Array, withNode: boolean): DeltaR
     return true;
   });
   return { typeUrl, subscribe, unsubscribe, initialVersions, nonce, ...(node && { node }), ...(error && { error }) };
+}
+
+/**
+ * Decodes a `DiscoveryRequest`. Throws on bytes that are not one.
+ * @param withNode whether to read the node.
+ */
+export function decodeSotwRequest(bytes: Uint8Array, withNode: boolean): DiscoveryRequest {
+  let node: ClientNode | undefined;
+  let typeUrl = '';
+  let nonce = '';
+  let error: RequestError | undefined;
+  const subscribe: string[] = [];
+  readFields(Reader.create(bytes), (field, reader) => {
+    if (field === 2 && withNode) node = decodeNode(reader.bytes());
+    else if (field === 3) subscribe.push(reader.string());
+    else if (field === 4) typeUrl = reader.string();
+    else if (field === 5) nonce = reader.string();
+    else if (field === 6) error = decodeStatus(reader.bytes());
+    else return false;
+    return true;
+  });
+  const request = { typeUrl, subscribe, unsubscribe: [], initialVersions: new Map<string, string>(), nonce };
+  return { ...request, ...(node && { node }), ...(error && { error }) };
 }
 
 function decodeMapEntry(bytes: Uint8Array): [key: string, value: string] {

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createEcho, type Echo } from '../../src/files/echo.ts';
 import { type Command, runCommand, startCommand } from '../support/command.ts';
 import { type Edge, startEdge } from '../support/edge.ts';
@@ -12,6 +12,9 @@ import { type Answer, send } from '../support/http-client.ts';
 import { endpointSlice, ingress, type Manifest, service, tlsSecret } from '../support/manifests.ts';
 import { makePair } from '../support/pki.ts';
 import { freePorts } from '../support/static-envoy.ts';
+
+// Each test starts several processes.
+vi.setConfig({ testTimeout: 90_000 });
 
 const HOST = 'shop.example.com';
 

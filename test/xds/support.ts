@@ -6,7 +6,7 @@ import type { StreamStatus, XdsEvent, XdsObserver } from '../../src/xds/observer
 import { type Resource, type ResourceChange, type TypeUrl, typeUrls } from '../../src/xds/resource.ts';
 import type { SnapshotStore } from '../../src/xds/store.ts';
 import { type AdsStream, createAdsStream } from '../../src/xds/stream.ts';
-import type { ClientNode, DeltaRequest } from '../../src/xds/wire.ts';
+import type { ClientNode, DiscoveryRequest } from '../../src/xds/wire.ts';
 
 export const { cluster: CDS, endpoints: EDS, secret: SDS, listener: LDS, routes: RDS, scopedRoutes: SRDS } = typeUrls;
 
@@ -165,7 +165,7 @@ export class Client {
     });
   }
 
-  request(typeUrl: string, request: Partial<DeltaRequest> = {}): this {
+  request(typeUrl: string, request: Partial<DiscoveryRequest> = {}): this {
     const node = this.first ? { node: defaultNode } : {};
     this.first = false;
     const empty = { subscribe: [], unsubscribe: [], initialVersions: new Map(), nonce: '' };
