@@ -11,14 +11,17 @@ import { DEFAULT_CERTIFICATE, type ServerName } from '../model/proxy-model.ts';
  * Leads server names (SNI) to the filter chains that are named like their certificates: the exact name counts before a
  * wildcard, a wildcard stands for one label. Envoy has lower-cased the name. No match means the default chain;
  * `undefined` if there is nothing to match.
- * @param onDemand whether the default chain looks certificates up by server name. Then what is no name of a host does not get
- * there, nor does a client without a server name: they get the default certificate.
+ * @param onDemand whether the default chain looks certificates up by server name. Then no name that could be that of a chain's
+ * secret gets there, and no client without a server name: they get the default certificate.
  */
 export function serverNameMatcher(
   serverNames: readonly ServerName[],
   { onDemand = false }: { readonly onDemand?: boolean } = {},
 ): Matcher | undefined {
-  const names = serverNames.filter(({ name }) => HOST_NAME.test(name));
+  const known = onDemand
+    ? [...serverNames, { name: DEFAULT_CERTIFICATE, certificate: DEFAULT_CERTIFICATE }]
+    : serverNames;
+  const names = known.filter(({ name }) => HOST_NAME.test(name));
   const exact = names.filter(({ name }) => !isWildcard(name));
   const wildcards = names.filter(({ name }) => isWildcard(name));
   const patterns = [...(onDemand ? [NO_HOST_NAME] : []), ...wildcards.map(oneLabel)];
@@ -63,7 +66,10 @@ function toChain(name: string): OnMatch {
   return { action: { name: 'filter-chain', typed_config } };
 }
 
-/** Whatever else could name a secret in the words of a client, such as `namespace/name`. */
+/**
+ * Whatever else could name a secret of a chain in the words of a client, such as `namespace/name`: Envoy never ends a lookup of a
+ * secret that a chain names already.
+ */
 const NO_HOST_NAME: FieldMatcher = {
   predicate: { not_matcher: serverNameLike('[a-z0-9_-]+(\\.[a-z0-9_-]+)*') },
   on_match: toChain(DEFAULT_CERTIFICATE),

@@ -104,6 +104,7 @@ describe('a server name gets', () => {
     ['x.claimed.example.com', 'the wildcard host has no TLS'],
     ['default/own-example-com', 'this is no name of a host, but of a secret'],
     ['own.example.com.', 'this is no name of a host'],
+    ['Default-Certificate', 'this is the name of a secret'],
   ])('"%s": the generated one, since %s', async (serverName) => {
     expect(await nameFor(serverName)).toBe(GENERATED);
   });
