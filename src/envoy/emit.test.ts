@@ -71,6 +71,25 @@ describe('what a change costs', () => {
     expect(cost(again)).toEqual({ encodes: {}, resources: [] });
   });
 
+  test('one more certificate: its chain, its secret and the listener, no other chain', () => {
+    const { model, cost } = setUpShop();
+    const change = () => {
+      model.certificates.set('blog/tls', certificate('blog/tls'));
+      model.listeners.set('https', {
+        name: 'https',
+        port: 443,
+        serverNames: [
+          { name: 'blog.example.com', certificate: 'blog/tls' },
+          { name: 'shop.example.com', certificate: 'shop/tls' },
+        ],
+      });
+    };
+    expect(cost(change)).toEqual({
+      encodes: { FilterChain: 1, Listener: 1, Secret: 1 },
+      resources: expect.arrayContaining(['secret-resource blog/tls', 'listener-resource https']),
+    });
+  });
+
   test('a path of a host without TLS: one host, which both tables show', () => {
     const { model, cost } = setUpShop();
     const change = () =>

@@ -124,14 +124,19 @@ function emitListeners(engine: Engine, model: ProxyModel, options: EmitOptions, 
     encoder.count('FilterChain');
     return encode(LISTENER, { filter_chains: [certificateChain(certificate, https)] });
   };
-  const named = engine.group<Listener>(
-    'chain-certificate',
-    listeners,
-    (_, { serverNames }) => new Map(serverNames.map(({ certificate }) => [certificate, true])),
+  // Whether a certificate has a chain; which names lead to it moves none of the chains.
+  const named = engine.reduce<Listener, true, Set<Key>, true>('chain-certificate', listeners, {
+    spread: (_, { serverNames }) => new Map(serverNames.map(({ certificate }) => [certificate, true])),
+    init: () => new Set(),
+    add: (listener, name) => void listener.add(name),
+    remove: (listener, name) => void listener.delete(name),
+    empty: (listener) => listener.size === 0,
+    view: () => true,
+    equal: Object.is,
     // That of the default certificate always: a listener without chains of its own would be replaced as a whole, with every
     // connection on it, when its last certificate goes.
-    [DEFAULT_CERTIFICATE],
-  );
+    always: [DEFAULT_CERTIFICATE],
+  });
   // Framed like hosts. They read nothing of a certificate but that it is there, so a rotated one stops here.
   const chains = engine.derive('filter-chain', certificates, (certificate, read) =>
     read(named, certificate) === undefined ? undefined : encodeChain(certificate),
