@@ -79,7 +79,7 @@ function reportXds(logger: Logger, event: XdsEvent): void {
     logger.warn(`${shortType(event.typeUrl)} sent although Envoy has not accepted the clusters before it`);
   } else if (event.kind === 'withheld') {
     logger.warn(`secrets are withheld from stream ${event.stream}: its connection is not encrypted`);
-  } else if (event.kind === 'closed' && event.status !== undefined) {
+  } else if (event.kind === 'closed' && event.status !== undefined && event.status.code !== 0) {
     logger.warn(`stream of an Envoy ended: ${event.status.message}`);
   }
 }

@@ -134,7 +134,7 @@ export class SotwSubscription implements Subscription {
     if (!this.hasNews(mayChange)) return undefined;
     this.answerDue = false;
     const batch = new BatchBuilder(Number.POSITIVE_INFINITY);
-    // Sorted, so that equal content gives equal responses on every replica.
+    // Sorted, so that the first response is the same on every replica.
     for (const name of [...this.coveredNames()].sort()) this.takeOne(name, batch, mayChange);
     this.asked.clear();
     return batch;
