@@ -12,6 +12,7 @@ import { createManifestSource } from './manifest-source.ts';
 import { createPipeline } from './pipeline.ts';
 import type { ReadinessWatch } from './readiness.ts';
 import { createReporter, type Reporter } from './report.ts';
+import { followToday } from './today.ts';
 
 export interface ControlPlaneOptions {
   readonly args: ControlPlaneArguments;
@@ -46,6 +47,7 @@ const CLOSE_GRACE_MS = 500;
 export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const { args, ipv6, readiness, ending } = options;
   let wasReady = false;
+  let stopToday = () => {};
 
   const observe = (event: XdsEvent) => {
     metrics.observe(event);
@@ -101,12 +103,14 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     start: async () => {
       await configured(health.listen(), `--healthz-port=${args.healthzPort}`);
       await configured(source.start(), '--manifests');
+      stopToday = followToday(state, () => controller.notify(false));
       controller.start();
       const bound: string[] = [];
       for (const address of options.xdsAddresses) bound.push(await server.listen(address));
       return bound;
     },
     stop: async () => {
+      stopToday();
       controller.stop();
       await source.stop();
       await server.close({ graceMs: CLOSE_GRACE_MS });

@@ -32,6 +32,9 @@ export class ClusterState {
   /** Facts about the past that units may read: written after a pass, read in the next. */
   readonly memory: Input<MemoryEntry>;
 
+  /** Which day it is, in days since 1970 (UTC), under the key `TODAY`; absent where nobody asks for the time. */
+  readonly today: Input<number>;
+
   private readonly inputs: Readonly<Record<ObjectKind, { set(key: ObjectKey, value: undefined | never): void }>>;
 
   constructor(engine: Engine) {
@@ -43,6 +46,7 @@ export class ClusterState {
     this.configMaps = engine.input<ConfigMap>('config-map', sameObject);
     this.localEndpoints = engine.input<LocalEndpoints>('local-endpoints', deepEqual);
     this.memory = engine.input<MemoryEntry>('memory');
+    this.today = engine.input<number>('today');
     this.inputs = {
       Ingress: this.ingresses,
       IngressClass: this.ingressClasses,
@@ -76,6 +80,9 @@ export interface LocalEndpoints {
   readonly always?: readonly Address[];
   readonly fallback?: readonly Address[];
 }
+
+/** The only key of `ClusterState.today`. */
+export const TODAY = 'today';
 
 export type LocalEndpointsKey = EndpointsName;
 

@@ -242,7 +242,7 @@ describe.each([5, 400])('what a change costs among %i Ingresses', (size) => {
       const pass = world.apply(tlsSecret('shop/wild', renewed));
       expect([...pass.of(world.model.certificates).keys()]).toEqual(['shop/wild']);
     });
-    expect(runs).toEqual({ certificate: 1, 'certificate-names': 1, 'served-certificate': 1 });
+    expect(runs).toEqual({ certificate: 1, 'certificate-expiry': 1, 'certificate-names': 1, 'served-certificate': 1 });
   });
 
   test('a host under a known certificate: no listener', () => {

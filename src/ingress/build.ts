@@ -15,6 +15,7 @@ import {
 } from '../model/proxy-model.ts';
 import { type AcceptOptions, acceptedMemory, deriveAcceptedIngresses } from './accepted.ts';
 import { parsePair } from './certificate.ts';
+import { deriveCertificateExpiry } from './certificate-expiry.ts';
 import { deriveClusters, deriveEndpointsReferences } from './cluster.ts';
 import { deriveDefaultBackend } from './default-backend.ts';
 import { diagnose } from './diagnose.ts';
@@ -78,6 +79,7 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
   const servedIngresses = deriveServedIngresses(engine, acceptedIngresses, options);
   const hosts = indexByHost(engine, servedIngresses);
   const certificates = deriveSecretCertificates(engine, { ...state, servedIngresses, defaultSslCertificate });
+  const certificateExpiry = deriveCertificateExpiry(engine, state, certificates);
   const names = deriveCertificateNames(engine, certificates);
   const hostTls = deriveHostTls(engine, hosts, names);
   const defaultBackend = deriveDefaultBackend(engine, services, options.defaultBackendService);
@@ -107,6 +109,7 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
       acceptedIngresses,
       servedIngresses,
       certificates,
+      certificateExpiry,
       hostTls,
       defaultBackend,
       virtualHosts,

@@ -61,6 +61,7 @@ export const diagnosticCodes = {
   CertificateForeign: 'The wildcard host that covers the host has TLS, but in another namespace; it is not used.',
   TlsWithoutHost: 'An Ingress with spec.tls whose rules name no host; its certificates are not used.',
   CertificateExpired: 'The certificate has expired; it is served all the same.',
+  CertificateExpiring: 'The certificate expires in less than ten days.',
   // scale
   RouteShardingRecommended: 'There are so many hosts that changes cost less with `--route-sharding`.',
   // publishing
