@@ -271,6 +271,9 @@ export function checkIngressArguments(args: IngressArguments): void {
   for (const flag of ['ingressClass', 'controllerClass', 'annotationsPrefix'] as const) {
     if (args[flag].trim() === '') throw new UsageError(`--${kebab(flag)} is empty`);
   }
+  if (/[^\w./-]/.test(args.annotationsPrefix)) {
+    throw new UsageError(`--annotations-prefix=${args.annotationsPrefix}: a prefix is a DNS name`);
+  }
   if (args.annotationsPrefix.includes('/')) {
     throw new UsageError(
       `--annotations-prefix=${args.annotationsPrefix}: a prefix has no slash (nginx.ingress.kubernetes.io)`,
@@ -286,6 +289,9 @@ export function checkRunArguments(args: RunArguments): void {
   checkNumber('shutdown-grace-period', args.shutdownGracePeriod, 0);
   checkNumber('drain-timeout', args.drainTimeout, 0);
   checkNumber('envoy-concurrency', args.envoyConcurrency, 1);
+  if (!Number.isInteger(args.envoyConcurrency ?? 1)) {
+    throw new UsageError(`--envoy-concurrency=${args.envoyConcurrency}: must be a whole number`);
+  }
 }
 
 export function checkServeArguments(args: ServeArguments): void {
@@ -301,6 +307,10 @@ function checkControlPlaneArguments(args: ControlPlaneArguments): void {
   checkPort('healthz-port', args.healthzPort, 0);
   if (!args.healthCheckPath.startsWith('/')) {
     throw new UsageError(`--health-check-path=${args.healthCheckPath}: a path begins with a slash`);
+  }
+  // Other characters are patterns to the HTTP server, which could answer for its other paths.
+  if (!/^[\w./~-]+$/.test(args.healthCheckPath)) {
+    throw new UsageError(`--health-check-path=${args.healthCheckPath}: letters, digits and "-._~/" only`);
   }
   if (['/readyz', '/metrics'].includes(args.healthCheckPath)) {
     throw new UsageError(`--health-check-path=${args.healthCheckPath}: this path has another meaning already`);

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 import yargs, { type Argv, type Options } from 'yargs';
+import { spellBooleans } from './boolean-flags.ts';
 import {
   type BootstrapArguments,
   bootstrapFlags,
@@ -19,6 +20,13 @@ import type { TranslateArguments } from './translate.ts';
 /** Exit codes: 0 ended as asked, 1 failed, 2 flags or arguments that cannot be. */
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
+
+const BOOLEANS: ReadonlySet<string> = new Set(
+  Object.entries({ ...sourceFlags, ...ingressFlags, ...runFlags, ...serveFlags, ...bootstrapFlags } satisfies Record<
+    string,
+    Options
+  >).flatMap(([name, flag]) => ('type' in flag && flag.type === 'boolean' ? [name] : [])),
+);
 
 const COMMANDS = new Set(['run', 'serve', 'bootstrap', 'translate', 'control-plane']);
 
@@ -108,7 +116,7 @@ export async function main(argv: readonly string[]): Promise<number> {
       throw error ?? new UsageError(message);
     });
   try {
-    await parser.parseAsync(args);
+    await parser.parseAsync(spellBooleans(args, BOOLEANS));
     return code;
   } catch (error) {
     return report(error);
