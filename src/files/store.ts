@@ -112,9 +112,11 @@ export class ManifestStore {
       ...[...this.files.values()].flatMap((file) => file.diagnostics),
       ...[...this.duplicates.values()].flat(),
     ].sort(byPosition);
-    if (changes.length === 0 && deepEqual(diagnostics, this.lastDiagnostics)) return undefined;
-    this.lastDiagnostics = diagnostics;
-    return { changes, diagnostics };
+    const told = !deepEqual(diagnostics, this.lastDiagnostics);
+    if (changes.length === 0 && !told) return undefined;
+    if (told) this.lastDiagnostics = diagnostics;
+    // The same list while nothing about it changes: whoever compares them sees it at once.
+    return { changes, diagnostics: this.lastDiagnostics };
   }
 
   /** Where an object, or a field of it, stands in the files as they are now. In a large document fields stand where their object does. */

@@ -7,6 +7,7 @@ export interface DiagnosticChange {
 
 /** What is new and what is gone, in time proportional to both: one object may give thousands. */
 export function compareDiagnostics(before: readonly Diagnostic[], now: readonly Diagnostic[]): DiagnosticChange {
+  if (before === now) return { added: [], removed: [] };
   if (before.length === 0 || now.length === 0) return { added: now, removed: before };
   const [known, present] = [new Set(before.map(identity)), new Set(now.map(identity))];
   return {
