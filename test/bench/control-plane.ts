@@ -36,14 +36,13 @@ async function handle(request: BenchRequest): Promise<void> {
 
 async function start(request: StartRequest): Promise<Running> {
   const { generated, httpPort, httpsPort } = request;
-  const flags = await yargs([`--http-port=${httpPort}`, `--https-port=${httpsPort}`])
-    .options(ingressFlags)
-    .parse();
-  const buildOptions = buildOptionsFrom(flags as unknown as IngressArguments);
+  const flags = [`--http-port=${httpPort}`, `--https-port=${httpsPort}`, ...request.variant.flags];
+  const args = (await yargs(flags).options(ingressFlags).parse()) as unknown as IngressArguments;
+  const generatedCertificate = { chain: generated.chain, key: new PrivateKey(generated.key) };
   const meter = createCostMeter();
   const pipeline = createPipeline({
-    build: { ...buildOptions, generatedCertificate: { chain: generated.chain, key: new PrivateKey(generated.key) } },
-    emit: { ipv6: false, ...request.variant.emit },
+    build: { ...buildOptionsFrom(args), generatedCertificate },
+    emit: { ipv6: false, accessLog: args.accessLog, routeSharding: args.routeSharding },
     observe: meter.observe,
     onSettled: meter.settled,
   });

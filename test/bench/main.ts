@@ -19,8 +19,11 @@ const USAGE = `npm run bench -- [options]
   --json                  results as JSON
   --profile FOLDER        writes CPU profiles of the control plane`;
 
-/** Ways of emitting, each measured by itself. */
-const VARIANTS: readonly Variant[] = [{ name: 'one route table per listener', emit: {} }];
+/** What is for few hosts, and what is for many. */
+const VARIANTS: readonly Variant[] = [
+  { name: 'defaults', flags: [] },
+  { name: '--route-sharding --tls-on-demand', flags: ['--route-sharding', '--tls-on-demand'] },
+];
 
 interface Options {
   readonly sizes: readonly number[];

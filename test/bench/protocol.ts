@@ -3,11 +3,11 @@ import type { ObjectKind } from '../../src/cluster/objects.ts';
 import type { Manifest } from '../support/manifests.ts';
 import type { Pair } from '../support/pki.ts';
 
-/** One way of emitting, a column of the results. */
+/** One way of running the control plane, measured by itself. */
 export interface Variant {
   readonly name: string;
-  /** Further options of the emitter. */
-  readonly emit: object;
+  /** As on the command line. */
+  readonly flags: readonly string[];
 }
 
 export interface StartRequest {

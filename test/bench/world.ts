@@ -7,12 +7,6 @@ export const NAMESPACE = 'bench';
 /** Every second Ingress has TLS, and ten of them share a certificate. */
 const INGRESSES_PER_CERTIFICATE = 20;
 
-/** Ports of the two backends that stand for all pods. */
-export interface BackendPorts {
-  readonly a: number;
-  readonly b: number;
-}
-
 export interface Tenant {
   /** Of the Ingress, the Service and the EndpointSlice; the host is `<name>.example.com`. */
   readonly name: string;
