@@ -32,7 +32,7 @@ export default defineConfig({
         test: {
           ...timeouts,
           name: 'envoy',
-          include: ['test/scenario/**/*.test.ts', 'test/envoy/**/*.test.ts'],
+          include: ['test/scenario/**/*.test.ts', 'test/envoy/**/*.test.ts', 'test/bench/**/*.test.ts'],
           fileParallelism: false,
           sequence: { groupOrder: 2 },
         },
