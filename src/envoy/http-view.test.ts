@@ -19,44 +19,19 @@ function describeAction({ action }: RouteView): string {
   return `${action.status}`;
 }
 
-const ACME = '/.well-known/acme-challenge';
-
 describe('the http table', () => {
   test('shows a host without redirects as it is', () => {
     expect(shown(forward('/api', 'api'), respond('/', 404))).toBe('same');
   });
 
-  test('shows one redirect for all paths, after the ACME challenges', () => {
+  test('shows one redirect for all paths', () => {
     expect(
       shown(forward('=/login', 'auth', TO_HTTPS), forward('/api', 'api', TO_HTTPS), forward('/', 'web', TO_HTTPS)),
-    ).toEqual([`${ACME} → web`, '/ → 308']);
+    ).toEqual(['/ → 308']);
   });
 
-  test('keeps routes below the ACME prefix as they are, before the route that takes the rest of it', () => {
-    expect(
-      shown(
-        forward(`=${ACME}/token`, 'solver', TO_HTTPS),
-        forward(`${ACME}/b`, 'other', TO_HTTPS),
-        forward('/.well-known', 'wellknown', TO_HTTPS),
-        forward('/', 'web', TO_HTTPS),
-      ),
-    ).toEqual([`=${ACME}/token → solver`, `${ACME}/b → other`, `${ACME} → wellknown`, '/ → 308']);
-  });
-
-  test('does not take a longer name for the ACME prefix', () => {
-    expect(shown(forward(`${ACME}-not`, 'a', TO_HTTPS), forward('/', 'web', TO_HTTPS))).toEqual([
-      `${ACME} → web`,
-      '/ → 308',
-    ]);
-  });
-
-  test('leaves a denied path in place of the redirect, ACME or not', () => {
-    expect(shown(respond('/.well-known', 503), respond('/admin', 503), forward('/', 'web', TO_HTTPS))).toEqual([
-      `${ACME} → 503`,
-      '/.well-known → 503',
-      '/admin → 503',
-      '/ → 308',
-    ]);
+  test('leaves a denied path in place of the redirect', () => {
+    expect(shown(respond('/admin', 503), forward('/', 'web', TO_HTTPS))).toEqual(['/admin → 503', '/ → 308']);
   });
 
   test('keeps the order where redirects stand before a denied path', () => {
@@ -67,12 +42,11 @@ describe('the http table', () => {
         forward('/c', 'c', TO_HTTPS),
         respond('/', 404, '', TO_HTTPS),
       ),
-    ).toEqual([`${ACME} → 404`, '/a/b → 308', '/a → 503', '/ → 308']);
+    ).toEqual(['/a/b → 308', '/a → 503', '/ → 308']);
   });
 
   test('does not merge redirects that no route for every path follows', () => {
     expect(shown(forward('/a', 'a', TO_HTTPS), forward('/b', 'b', TO_HTTPS), respond('/', 404))).toEqual([
-      `${ACME} → 404`,
       '/a → 308',
       '/b → 308',
       '/ → 404',
@@ -81,11 +55,7 @@ describe('the http table', () => {
 
   test('does not merge redirects with different statuses', () => {
     const found = { httpsRedirect: { status: 302 } } as const;
-    expect(shown(forward('/a', 'a', found), forward('/', 'web', TO_HTTPS))).toEqual([
-      `${ACME} → web`,
-      '/a → 302',
-      '/ → 308',
-    ]);
+    expect(shown(forward('/a', 'a', found), forward('/', 'web', TO_HTTPS))).toEqual(['/a → 302', '/ → 308']);
   });
 
   test('is equal after an edit that only https shows', () => {
@@ -99,7 +69,7 @@ describe('the http table', () => {
 });
 
 describe('for any routes and path', () => {
-  const paths = ['/', '/a', '/a/b', '/.well-known', ACME, `${ACME}/x`, `${ACME}/x/y`, `${ACME}x`];
+  const paths = ['/', '/a', '/a/b', '/b', '/ab'];
   const anyRoute = fc
     .record({
       path: fc.constantFrom(...paths),
@@ -111,7 +81,7 @@ describe('for any routes and path', () => {
       forward(exact ? `=${path}` : path, service, redirects ? TO_HTTPS : {}),
     );
 
-  test('the view answers what the host says, with the redirect where the route has one and the path is no challenge', () => {
+  test('the view answers what the host says, with the redirect where the route has one', () => {
     fc.assert(
       fc.property(
         fc.array(anyRoute, { maxLength: 6 }),
@@ -122,7 +92,7 @@ describe('for any routes and path', () => {
           const virtualHost = host('h', ...routes);
           const view = httpView(virtualHost);
           const original = routes.find((route) => matches(route, path))!;
-          const redirects = original.policy.httpsRedirect && !matches(forward(ACME, 'x'), path);
+          const redirects = original.policy.httpsRedirect !== undefined;
           const answer = answering(view === 'same' ? virtualHost : view, path);
           expect(answer?.action).toEqual(redirects ? { kind: 'redirect', status: 308 } : original.action);
         },

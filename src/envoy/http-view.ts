@@ -28,9 +28,6 @@ export interface RedirectAction {
 
 export type RedirectStatus = NonNullable<RoutePolicy['httpsRedirect']>['status'];
 
-/** Where ACME servers look for the proof that a host is under control; they must be answered before there is a certificate. */
-const ACME_CHALLENGES = '/.well-known/acme-challenge';
-
 /**
  * The host in the `http` route table, `'same'` where it is as in the `https` one. Routes come without their origins: an edit
  * that moves a route inside its Ingress must not look like a change here.
@@ -38,23 +35,7 @@ const ACME_CHALLENGES = '/.well-known/acme-challenge';
 export function httpView(virtualHost: VirtualHost): HostView | 'same' {
   const { host, routes } = virtualHost;
   if (routes.every((route) => route.policy.httpsRedirect === undefined)) return 'same';
-  return { host, routes: [...within(ACME_CHALLENGES, routes), ...mergeTail(routes.map(redirected))] };
-}
-
-/** The same routes for the paths below `prefix` only, up to the one that answers all of them. */
-function within(prefix: string, routes: readonly Route[]): RouteView[] {
-  const inside: RouteView[] = [];
-  for (const { match, action } of routes) {
-    if (isBelow(match.path, prefix)) inside.push({ match, action });
-    if (match.kind !== 'prefix' || !isBelow(prefix, match.path)) continue;
-    if (match.path !== prefix) inside.push({ match: { kind: 'prefix', path: prefix }, action });
-    break;
-  }
-  return inside;
-}
-
-function isBelow(path: string, prefix: string): boolean {
-  return prefix === '/' || path === prefix || path.startsWith(`${prefix}/`);
+  return { host, routes: mergeTail(routes.map(redirected)) };
 }
 
 function redirected({ match, action, policy }: Route): RouteView {

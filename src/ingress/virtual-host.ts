@@ -30,6 +30,11 @@ export interface VirtualHostSources extends BackendSources {
 const NO_POLICY: RoutePolicy = {};
 const TO_HTTPS: RoutePolicy = { httpsRedirect: { status: 308 } };
 const HEALTH_PATH = '/healthz';
+/**
+ * Where ACME servers look for the proof that a host is under control. Paths of Ingresses that begin so are not redirected, whatever
+ * else is on the host; ingress-nginx: `no-tls-redirect-locations`.
+ */
+const ACME_CHALLENGES = '/.well-known/acme-challenge';
 
 /** Unit per host, and one for the default server. */
 export function deriveVirtualHosts(engine: Engine, sources: VirtualHostSources): Table<VirtualHost> {
@@ -81,7 +86,8 @@ function claimedRoute(claim: Claim, context: HostContext): Route {
   // A denied location answers before it redirects, as in ingress-nginx.
   if (context.closed || ingress.protections.length > 0)
     return { match, action: UNAVAILABLE, policy: NO_POLICY, origin };
-  return { match, action: forward(claim, context), policy: context.policy, origin };
+  const policy = match.path.startsWith(ACME_CHALLENGES) ? NO_POLICY : context.policy;
+  return { match, action: forward(claim, context), policy, origin };
 }
 
 function forward({ ingress, field, backend }: Claim, { read, sources, diagnostics }: HostContext): RouteAction {

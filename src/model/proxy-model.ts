@@ -75,7 +75,7 @@ export type RouteAction =
 
 /** What a route wants of the proxy beyond its action: one optional field per feature. */
 export interface RoutePolicy {
-  /** Requests over plain HTTP are redirected to https with this status, except for ACME challenges. */
+  /** Requests over plain HTTP are redirected to https with this status. */
   readonly httpsRedirect?: { readonly status: 301 | 302 | 303 | 307 | 308 };
 }
 

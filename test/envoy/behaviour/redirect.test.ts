@@ -129,6 +129,11 @@ describe('not redirected', () => {
       { url: 'https://shop.example.com/a/', backend: 'web', path: '/a/' },
       { url: 'http://shop.example.com/.well-known/acme-challenge/token', backend: 'solver' },
       { url: 'http://shop.example.com/.well-known/acme-challenge/tree/x', backend: 'solver' },
+      {
+        url: 'http://shop.example.com/.well-known/acme-challenge/else',
+        status: 308,
+        because: 'the path of the Ingress counts, not that of the request',
+      },
       { url: 'http://unknown.example.org/any', backend: 'web', because: 'host-less rules have no TLS of their own' },
       { url: 'http://unknown.example.org/healthz', status: 200 },
     ],
