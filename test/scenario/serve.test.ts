@@ -14,7 +14,7 @@ import { makePair } from '../support/pki.ts';
 import { freePorts } from '../support/static-envoy.ts';
 
 // Each test starts several processes.
-vi.setConfig({ testTimeout: 90_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const HOST = 'shop.example.com';
 
@@ -71,8 +71,8 @@ async function startServe(...flags: readonly string[]): Promise<{ command: Comma
   return { command, address };
 }
 
-async function connectEdge(address: string): Promise<Edge> {
-  const edge = await startEdge(address);
+async function connectEdge(address: string, change?: (bootstrap: string) => string): Promise<Edge> {
+  const edge = await startEdge(address, change);
   edges.push(edge);
   return edge;
 }
@@ -94,6 +94,21 @@ test('an Envoy with the printed bootstrap serves HTTP and HTTPS over a Unix sock
   const edge = await connectEdge(address);
   await answers(edge, false);
   await answers(edge, true);
+});
+
+test('an Envoy that speaks state of the world converges, and follows changes', async () => {
+  const { address } = await startServe('--xds-address', `unix:${socket}`);
+  const edge = await connectEdge(address, (bootstrap) => bootstrap.replace('"DELTA_GRPC"', '"GRPC"'));
+  await answers(edge, false);
+  await answers(edge, true);
+  await write('second', [
+    ingress({ name: 'second', rules: [{ host: 'b.example.com', paths: [{ service: 'web:80' }] }] }),
+  ]);
+  await poll(
+    async () => (await send({ port: ports.http, host: 'b.example.com' })).status === 200,
+    () => `no second host:\n${edge.log()}`,
+  );
+  expect(edge.log()).toBe('');
 });
 
 test('over TCP everything but the keys is served and followed, and the log says so', async () => {

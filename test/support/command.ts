@@ -8,7 +8,7 @@ export interface Command {
   readonly process: ChildProcess;
   /** Everything that was printed so far, on both outputs. */
   output(): string;
-  /** Resolves when the output matches. Rejects when the process ends, or after 40 s. */
+  /** Resolves when the output matches. Rejects when the process ends, or after 90 s. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
   /** Resolves with the exit code or the signal. */
   readonly exit: Promise<number | NodeJS.Signals>;
@@ -16,7 +16,7 @@ export interface Command {
   kill(): Promise<void>;
 }
 
-const DEADLINE_MS = 40_000;
+const DEADLINE_MS = 90_000;
 const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
 
 export function startCommand(args: readonly string[], env: Readonly<Record<string, string>> = {}): Command {
