@@ -53,3 +53,10 @@ test('the message shows the text in one line', () => {
   const [refusal] = inspectDeeply(ingress('shop/web', { rules: at('/a\nalias b;') }));
   expect(refusal?.reason).toBe('"/a\\nalias b;" holds a directive (alias … ;), which --deep-inspect refuses');
 });
+
+test.each(['alias', 'root', '/etc/'])('%s, a hundred thousand times: read in linear time', (word) => {
+  const begin = performance.now();
+  expect(fieldsOf({ rules: at(`/${word.repeat(100_000)}`) })).toEqual([]);
+  // The square of the length would take minutes.
+  expect(performance.now() - begin).toBeLessThan(2_000);
+});

@@ -147,6 +147,16 @@ describe('conflicts', () => {
     expect(made.routes(host)[0]).toBe('prefix /a → shop/web/80');
   });
 
+  test('however many there are, the host stays', () => {
+    const paths = Array.from({ length: 10_000 }, () => ({ path: '/a', backend: backend('api:http') }));
+    const flood = Array.from({ length: 15 }, (_, index) =>
+      ingress(`shop/flood-${index}`, { rules: [{ host, paths }] }),
+    );
+    const made = world(ingress('shop/web', on({ '/': 'web:80' })), ...flood);
+    expect(made.routes(host)).toEqual(['prefix /a → shop/api/8080', 'prefix / → shop/web/80']);
+    expect(made.diagnostics()).toHaveLength(149_999);
+  });
+
   test('another type or another host is no conflict', () => {
     const made = world(
       older,

@@ -71,13 +71,16 @@ function buildVirtualHost(host: HostName, read: Reader, sources: VirtualHostSour
     diagnostics,
   };
   const { winners, lost } = settleClaims(claimsOn(host, ingresses));
-  diagnostics.push(...lost.map((conflict) => reportConflict(host, conflict)));
-  diagnostics.push(...reportIdleDefaults(host, ingresses, winners));
-  diagnostics.push(...reportClosedNeighbours(context, protectors[0]));
   const routes = winners
     .toSorted((a, b) => compareMatches(a.match, b.match))
     .map((claim) => claimedRoute(claim, context));
-  return { host, routes: complete(routes, context), diagnostics };
+  const reports = [
+    ...lost.map((conflict) => reportConflict(host, conflict)),
+    ...reportIdleDefaults(host, ingresses, winners),
+    ...reportClosedNeighbours(context, protectors[0]),
+    ...diagnostics,
+  ];
+  return { host, routes: complete(routes, context), diagnostics: reports };
 }
 
 function claimedRoute(claim: Claim, context: HostContext): Route {
