@@ -69,9 +69,14 @@ export async function measureSize(options: MeasureOptions): Promise<SizeResult> 
 async function measureStart(plane: Plane, { ingresses }: MeasureOptions): Promise<StartCost> {
   const path = PATHS[0] ?? '/';
   const hosts = [nameAt(ingresses - 1), nameAt(ingresses - 2)].map(hostOf);
-  // The last one is plain, the one before has TLS.
-  await until(() => isOk(send({ port: plane.httpPort, host: hosts[0] ?? '', path })), 5);
-  await until(() => isOk(send({ port: plane.httpsPort, host: hosts[1] ?? '', path, tls: true })), 5);
+  const served = async () => {
+    // The last one is plain, the one before has TLS.
+    await until(() => isOk(send({ port: plane.httpPort, host: hosts[0] ?? '', path })), 5);
+    await until(() => isOk(send({ port: plane.httpsPort, host: hosts[1] ?? '', path, tls: true })), 5);
+  };
+  const done = served();
+  // What Envoy refuses will never be served.
+  await Promise.race([done, plane.synchronized.then(() => done)]);
   const servedMs = performance.now() - plane.startedAt;
   const envoyMs = mainThreadCpuMs(plane.envoyPid);
   return { ...plane.times, ...(await plane.synchronized), servedMs, envoyMs };

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { buildBootstrap } from '../../src/envoy/bootstrap.ts';
 import { envoyArguments } from '../../src/envoy/command-line.ts';
 import type { Pair } from '../support/pki.ts';
-import { freePorts } from '../support/static-envoy.ts';
+import { stablePort } from './ports.ts';
 import type { BenchReply, BenchRequest, ChangeRequest, Cost, StartTimes, Variant } from './protocol.ts';
 
 export interface PlaneOptions {
@@ -38,7 +38,8 @@ export interface Plane {
 }
 
 export async function startPlane(options: PlaneOptions): Promise<Plane> {
-  const [httpPort = 0, httpsPort = 0] = await freePorts(2);
+  const httpPort = await stablePort();
+  const httpsPort = await stablePort();
   const folder = await mkdtemp(join(tmpdir(), 'ingress-xds-bench-'));
   const xdsSocket = join(folder, 'xds.sock');
   const startedAt = performance.now();
@@ -77,7 +78,11 @@ function startControlPlane(profileFolder: string | undefined) {
     execArgv: ['--expose-gc', ...profile],
   });
   async function next<K extends BenchReply['kind']>(kind: K): Promise<ReplyOf<K>> {
-    const [reply] = (await once(child, 'message', { signal: AbortSignal.timeout(DEADLINE_MS) })) as [BenchReply];
+    const done = AbortSignal.timeout(DEADLINE_MS);
+    const ended = once(child, 'exit', { signal: done }).then(([code]) => {
+      throw new Error(`the control plane has ended with ${code}`);
+    });
+    const [reply] = (await Promise.race([once(child, 'message', { signal: done }), ended])) as [BenchReply];
     if (reply.kind !== kind) throw new Error(reply.kind === 'failed' ? reply.reason : `${reply.kind}, not ${kind}`);
     return reply as ReplyOf<K>;
   }
@@ -101,7 +106,12 @@ async function startEnvoy(path: string, folder: string, xdsSocket: string): Prom
   });
   await writeFile(bootstrapPath, JSON.stringify(bootstrap), { mode: 0o600 });
   const flags = envoyArguments({ bootstrapPath, concurrency: 1, drainTimeS: 600, logLevel: 'error' });
-  return spawn(path, flags, { stdio: ['ignore', 'ignore', 'inherit'] });
+  const envoy = spawn(path, flags, { stdio: ['ignore', 'ignore', 'inherit'] });
+  // Whatever ends the bench, Envoy does not outlive it.
+  const kill = () => envoy.kill('SIGKILL');
+  process.once('exit', kill);
+  envoy.once('exit', () => process.off('exit', kill));
+  return envoy;
 }
 
 /** The control plane ends by itself when nobody talks to it any more, and then writes its profile. */
