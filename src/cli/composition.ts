@@ -1,3 +1,4 @@
+import { createDebugServer } from '../console/debug.ts';
 import { createHealthServer } from '../console/health.ts';
 import { createMetrics } from '../console/metrics.ts';
 import { readDescriptorSet } from '../envoy/schema.ts';
@@ -7,6 +8,7 @@ import type { ObjectRef } from '../model/object-ref.ts';
 import type { XdsEvent } from '../xds/observer.ts';
 import { createXdsServer } from '../xds/server.ts';
 import { buildOptionsFrom, ConfigurationError, type ControlPlaneArguments } from './flags.ts';
+import { createInspection } from './inspection.ts';
 import { createLogger, type Logger } from './logger.ts';
 import { createManifestSource } from './manifest-source.ts';
 import { createPipeline } from './pipeline.ts';
@@ -21,6 +23,8 @@ export interface ControlPlaneOptions {
   readonly generatedCertificate: BuildOptions['generatedCertificate'];
   /** Where Envoys connect to, as `XdsServer.listen` takes it. */
   readonly xdsAddresses: readonly string[];
+  /** Unix socket for inspection; absent: none. */
+  readonly debugSocket?: string;
   /** Default: false. */
   readonly secretsOverTcp?: boolean;
   readonly readiness: ReadinessWatch;
@@ -93,6 +97,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     ready: () => (ending.aborted ? { ready: false, reason: 'ending' } : readiness.current),
     metrics: metrics.render,
   });
+  const { debugSocket } = options;
+  const debug = debugSocket === undefined ? undefined : createDebugServer(debugSocket, createInspection(store, server));
   void readiness.ready.then(() => {
     wasReady = true;
   });
@@ -102,6 +108,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     reporter,
     start: async () => {
       await configured(health.listen(), `--healthz-port=${args.healthzPort}`);
+      if (debug) await configured(debug.listen(), '--debug-socket');
       await configured(source.start(), '--manifests');
       stopToday = followToday(state, () => controller.notify(false));
       controller.start();
@@ -115,6 +122,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       await source.stop();
       await server.close({ graceMs: CLOSE_GRACE_MS });
       await health.close();
+      await debug?.close();
     },
   };
 }

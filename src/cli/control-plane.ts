@@ -22,6 +22,7 @@ export async function runControlPlane(args: RunArguments): Promise<number> {
     ipv6: await hasIpv6(),
     generatedCertificate: await keptCertificate(parent.paths.folder),
     xdsAddresses: [`unix:${parent.paths.xdsSocket}`],
+    debugSocket: args.debugSocket ?? parent.paths.debugSocket,
     readiness,
     ending: ending.signal,
   });

@@ -126,6 +126,11 @@ export const controlPlaneFlags = {
     default: '/healthz',
     describe: 'Path of the health check on --healthz-port',
   },
+  'debug-socket': {
+    type: 'string',
+    requiresArg: true,
+    describe: 'Unix socket for ingress-xds inspect; without it run makes one in its private folder, and serve none',
+  },
   'log-format': { choices: ['text', 'json'] as const, default: 'text', requiresArg: true, describe: 'Form of the log' },
   v: {
     type: 'number',
@@ -177,6 +182,15 @@ export const serveFlags = {
   },
 } as const satisfies Record<string, Options>;
 
+export const inspectFlags = {
+  'debug-socket': {
+    type: 'string',
+    requiresArg: true,
+    describe: 'Unix socket of the control plane; without it that of the one run of this user on this machine',
+  },
+  output: { choices: ['yaml', 'json'] as const, default: 'yaml', requiresArg: true, describe: 'Form of the output' },
+} as const satisfies Record<string, Options>;
+
 export const bootstrapFlags = {
   'xds-address': {
     type: 'string',
@@ -226,6 +240,7 @@ export interface IngressArguments {
 
 export interface ControlPlaneArguments extends SourceArguments, IngressArguments {
   readonly echo: boolean;
+  readonly debugSocket?: string;
   readonly healthzHost?: string;
   readonly healthzPort: number;
   readonly healthCheckPath: string;
@@ -243,6 +258,14 @@ export interface RunArguments extends ControlPlaneArguments {
 export interface ServeArguments extends ControlPlaneArguments {
   readonly xdsAddress: readonly string[];
   readonly xdsInsecure: boolean;
+}
+
+export interface InspectArguments {
+  readonly what: 'resources' | 'streams';
+  readonly type?: string;
+  readonly name?: string;
+  readonly debugSocket?: string;
+  readonly output: 'yaml' | 'json';
 }
 
 export interface BootstrapArguments {

@@ -7,7 +7,9 @@ import {
   bootstrapFlags,
   ConfigurationError,
   controlPlaneFlags,
+  type InspectArguments,
   ingressFlags,
+  inspectFlags,
   type RunArguments,
   runFlags,
   type ServeArguments,
@@ -28,7 +30,7 @@ const BOOLEANS: ReadonlySet<string> = new Set(
   >).flatMap(([name, flag]) => ('type' in flag && flag.type === 'boolean' ? [name] : [])),
 );
 
-const COMMANDS = new Set(['run', 'serve', 'bootstrap', 'translate', 'control-plane']);
+const COMMANDS = new Set(['run', 'serve', 'bootstrap', 'inspect', 'translate', 'control-plane']);
 
 export async function main(argv: readonly string[]): Promise<number> {
   let code = 0;
@@ -88,6 +90,21 @@ export async function main(argv: readonly string[]): Promise<number> {
       async (parsed) => {
         const { bootstrap } = await import('./bootstrap-command.ts');
         code = bootstrap(normalize(parsed) as unknown as BootstrapArguments);
+      },
+    )
+    .command(
+      'inspect <what> [type] [name]',
+      'Show what a running control plane has and who is connected; keys are redacted',
+      (command) =>
+        withFlags(command, inspectFlags)
+          .positional('what', { choices: ['resources', 'streams'], describe: 'What to show' })
+          .positional('type', { type: 'string', describe: 'listeners, routes, clusters, endpoints, secrets, …' })
+          .positional('name', { type: 'string', describe: 'One resource, whole' })
+          .example('$0 inspect resources routes https', 'the route table of HTTPS')
+          .example('$0 inspect streams', 'the Envoys that are connected'),
+      async (parsed) => {
+        const { inspect } = await import('./inspect.ts');
+        code = await inspect(normalize(parsed) as unknown as InspectArguments);
       },
     )
     .command(

@@ -23,6 +23,7 @@ export async function serve(args: ServeArguments): Promise<number> {
     generatedCertificate: await generateCertificate(),
     xdsAddresses: args.xdsAddress,
     secretsOverTcp: args.xdsInsecure,
+    ...(args.debugSocket !== undefined && { debugSocket: args.debugSocket }),
     readiness,
     ending: ending.signal,
   });

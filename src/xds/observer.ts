@@ -13,6 +13,27 @@ export interface StreamStatus {
   readonly message: string;
 }
 
+/** What a stream is and where it stands, for people. */
+export interface StreamDescription {
+  readonly id: StreamId;
+  readonly variant: 'delta' | 'state-of-the-world';
+  /** Absent until the first request. */
+  readonly node?: ClientNode;
+  /** As in `AdsStream`. */
+  readonly programmedSeq: number;
+  /** Those that were asked for, in the order in which they are sent. */
+  readonly types: readonly {
+    readonly typeUrl: string;
+    /** Number of names that are asked for; a wildcard counts as none. */
+    readonly names: number;
+    readonly awaitsReply: boolean;
+    /** Whether there is more to send. */
+    readonly pending: boolean;
+    /** Why the client rejected the last response, in its own words. */
+    readonly rejection?: string;
+  }[];
+}
+
 /** A resource of a rejected response, with what made it. */
 export interface RejectedResource {
   readonly name: string;

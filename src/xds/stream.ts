@@ -4,13 +4,13 @@ import { refusalOf } from './client-version.ts';
 import type { Clock } from './clock.ts';
 import { Gates } from './gates.ts';
 import { defaultStreamLimits, type StreamLimits } from './limits.ts';
-import type { RejectedResource, StreamId, StreamStatus, XdsObserver } from './observer.ts';
+import type { RejectedResource, StreamDescription, StreamId, StreamStatus, XdsObserver } from './observer.ts';
 import { typeUrls } from './resource.ts';
 import { sendRank } from './send-order.ts';
 import type { Commit, SnapshotStore, StoredResource, TypeSnapshot } from './store.ts';
 import type { Batch } from './subscription.ts';
 import { deltaVariant, type Variant } from './variant.ts';
-import type { DiscoveryRequest } from './wire.ts';
+import type { ClientNode, DiscoveryRequest } from './wire.ts';
 
 export interface AdsStreamOptions {
   readonly id: StreamId;
@@ -36,6 +36,7 @@ export interface AdsStream {
   readonly programmedSeq: number;
   /** How many names of a type the client asks for now. */
   subscribed(typeUrl: string): number;
+  describe(): StreamDescription;
   receive(request: DiscoveryRequest): void;
   /** The client will say nothing more: what can be sent without its replies is sent, then the stream ends well. */
   endInput(): void;
@@ -78,6 +79,9 @@ class DiscoveryStream implements AdsStream {
   private finishing = false;
   private inputEnded = false;
   private identified = false;
+  private node: ClientNode | undefined;
+  /** Type URL → why its last rejected response was rejected, until a later one is accepted. */
+  private readonly rejections = new Map<string, string>();
   /** Endpoints of clusters sent before the client asked for any endpoints. */
   private earlyEndpoints: Set<string> | undefined = new Set();
   private writing = false;
@@ -98,6 +102,16 @@ class DiscoveryStream implements AdsStream {
 
   subscribed(typeUrl: string): number {
     return this.channel(typeUrl)?.size ?? 0;
+  }
+
+  describe(): StreamDescription {
+    const types = this.channels.map((channel) => {
+      const rejection = this.rejections.get(channel.typeUrl);
+      const { typeUrl, size: names, awaitsReply, pending } = channel;
+      return { typeUrl, names, awaitsReply, pending, ...(rejection !== undefined && { rejection }) };
+    });
+    const { id, variant, node, programmedSeq } = this;
+    return { id, variant: variant.name, ...(node && { node }), programmedSeq, types };
   }
 
   receive(received: DiscoveryRequest): void {
@@ -145,6 +159,7 @@ class DiscoveryStream implements AdsStream {
   private identify({ node }: DiscoveryRequest): StreamStatus | undefined {
     if (this.identified) return undefined;
     this.identified = true;
+    this.node = node;
     this.options.observe({ kind: 'identified', stream: this.id, node });
     const refusal = refusalOf(node);
     return refusal === undefined ? undefined : { code: statusCodes.failedPrecondition, message: refusal };
@@ -204,6 +219,8 @@ class DiscoveryStream implements AdsStream {
     const event = { stream: this.id, typeUrl, nonce, latencyMs: clock.now() - response.sentAt };
     if (error === undefined) observe({ kind: 'ack', ...event });
     else observe({ kind: 'nack', ...event, ...error, resources: this.rejectedResources(typeUrl, response) });
+    if (error === undefined) this.rejections.delete(typeUrl);
+    else this.rejections.set(typeUrl, error.message);
     this.gates.replied(channel, response, error === undefined);
   }
 
