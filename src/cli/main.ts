@@ -123,6 +123,7 @@ export async function main(argv: readonly string[]): Promise<number> {
         code = await translate(normalize(parsed) as unknown as TranslateArguments);
       },
     )
+    .completion('completion', 'Print a script that completes commands and flags in bash or zsh')
     .demandCommand(1)
     .strict()
     .version(version())
@@ -146,7 +147,9 @@ function withDefaultCommand(argv: readonly string[]): string[] {
   // The old image was started with the path of its binary as first argument.
   const rest =
     first !== undefined && /(^|\/)(nginx-ingress-controller|ingress-xds)$/.test(first) ? argv.slice(1) : argv;
-  const asksForHelp = rest.some((argument) => ['--help', '-h', '--version'].includes(argument));
+  const asksForHelp = rest.some((argument) =>
+    ['--help', '-h', '--version', '--get-yargs-completions'].includes(argument),
+  );
   const hasCommand = rest[0] !== undefined && (COMMANDS.has(rest[0]) || !rest[0].startsWith('-'));
   return hasCommand || asksForHelp ? [...rest] : ['run', ...rest];
 }

@@ -168,3 +168,12 @@ test.each([
   expect(output).toContain(message);
   expect(code).toBe(2);
 });
+
+test.each([
+  [[''], 'bootstrap'],
+  [['serve', '--'], '--xds-insecure'],
+])('completes %j in a shell', async (words, expected) => {
+  const { code, output } = await runCommand(['--get-yargs-completions', 'ingress-xds', ...words]);
+  expect(output.split('\n')).toContain(expected);
+  expect(code).toBe(0);
+});
