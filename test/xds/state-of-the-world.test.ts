@@ -256,6 +256,14 @@ describe('make before break', () => {
     expect(next()).toEqual([['b@2']]);
   });
 
+  test('routes that are gone, of which nothing can be told, hold up no cluster', () => {
+    synced();
+    commit(remove(RDS, 'r'), put(LDS, 'l@2'), remove(CDS, 'a'));
+    expect(next()).toEqual([['l@2']]);
+    accept(LDS, []);
+    expect(next()).toEqual([['b@1']]);
+  });
+
   test('endpoints follow a cluster that was added or changed, and no other', () => {
     synced();
     commit(put(CDS, 'b@2>b'));
