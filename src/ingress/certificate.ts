@@ -1,13 +1,11 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import type { Secret } from '../cluster/objects.ts';
 import { type Certificate, type CertificateName, PrivateKey } from '../model/proxy-model.ts';
+import { findUnfitness } from './certificate-fitness.ts';
 import { isDnsName } from './host.ts';
 
 export type ParsedCertificate = { readonly certificate: Certificate } | { readonly reason: string };
 
-const MIN_RSA_BITS = 2048;
-/** The curves that Envoy 1.40 accepts in a server certificate: P-256, P-384, P-521. It accepts Ed25519 too, but not RSA-PSS. */
-const CURVES: ReadonlySet<string | undefined> = new Set(['prime256v1', 'secp384r1', 'secp521r1']);
 const CERTIFICATE_BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 const KEY_BLOCK = /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----[\s\S]+?-----END (?:[A-Z]+ )?PRIVATE KEY-----/;
 
@@ -32,8 +30,8 @@ export function parsePair(name: CertificateName, chainPem: string, keyPem: strin
   if (typeof key === 'string') return { reason: key };
   const leaf = chain[0]!;
   if (!leaf.checkPrivateKey(key)) return { reason: 'holds a key that does not belong to its first certificate' };
-  const weakness = weaknessOf(leaf.publicKey);
-  if (weakness !== undefined) return { reason: weakness };
+  const unfitness = findUnfitness(leaf, key);
+  if (unfitness !== undefined) return { reason: unfitness };
   return {
     certificate: {
       name,
@@ -70,22 +68,6 @@ function parseKey(pem: string): KeyObject | string {
     return createPrivateKey(block);
   } catch {
     return 'holds a broken private key in tls.key';
-  }
-}
-
-function weaknessOf(key: KeyObject): string | undefined {
-  const { modulusLength = 0, namedCurve } = key.asymmetricKeyDetails ?? {};
-  switch (key.asymmetricKeyType) {
-    case 'rsa':
-      return modulusLength >= MIN_RSA_BITS
-        ? undefined
-        : `holds an RSA key of ${modulusLength} bits; ${MIN_RSA_BITS} are needed`;
-    case 'ec':
-      return CURVES.has(namedCurve) ? undefined : `holds a key on the curve ${namedCurve}; use P-256, P-384 or P-521`;
-    case 'ed25519':
-      return undefined;
-    default:
-      return `holds a key of type ${key.asymmetricKeyType}; use RSA, ECDSA or Ed25519`;
   }
 }
 
