@@ -107,7 +107,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     logger,
     reporter,
     start: async () => {
-      await configured(health.listen(), `--healthz-port=${args.healthzPort}`);
+      await configured(health.listen(), '--healthz-port');
       if (debug) await configured(debug.listen(), '--debug-socket');
       await configured(source.start(), '--manifests');
       stopToday = followToday(state, () => controller.notify(false));

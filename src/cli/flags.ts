@@ -379,14 +379,19 @@ export function buildOptionsFrom(args: IngressArguments): Omit<BuildOptions, 'ge
 
 function checkPort(flag: string, port: number, min: number): void {
   if (!Number.isInteger(port) || port < min || port > 65535) {
-    throw new UsageError(`--${flag}=${port}: a port is a whole number from ${min} to 65535`);
+    throw new UsageError(`--${flag}${given(port)}: a port is a whole number from ${min} to 65535`);
   }
 }
 
 function checkNumber(flag: string, value: number | undefined, min: number): void {
   if (value === undefined) return;
   if (!Number.isFinite(value) || value < min)
-    throw new UsageError(`--${flag}=${value}: must be a number, ${min} or more`);
+    throw new UsageError(`${flag === 'v' ? '-v' : `--${flag}`}${given(value)}: must be a number, ${min} or more`);
+}
+
+/** What is no number reaches us as NaN, which the user has not written. */
+function given(value: number): string {
+  return Number.isNaN(value) ? '' : `=${value}`;
 }
 
 function checkObjectName(flag: string, value: string | undefined): void {

@@ -171,13 +171,27 @@ function normalize(
 }
 
 function report(error: unknown): number {
-  if (error instanceof UsageError) {
-    process.stderr.write(`ingress-xds: ${error.message} (see ingress-xds --help)\n`);
+  if (error instanceof UsageError || (error instanceof Error && error.name === 'YError')) {
+    process.stderr.write(`ingress-xds: ${oneLine(error.message)} (see ingress-xds --help)\n`);
     return EXIT_USAGE;
   }
-  const isConfiguration = error instanceof ConfigurationError || (error instanceof Error && error.name === 'YError');
   process.stderr.write(`ingress-xds: ${error instanceof Error ? error.message : String(error)}\n`);
-  return isConfiguration ? EXIT_USAGE : EXIT_FAILED;
+  return error instanceof ConfigurationError ? EXIT_USAGE : EXIT_FAILED;
+}
+
+/** A message of the parser in one line; it names unknown flags a second time in camelCase, as nobody writes them. */
+function oneLine(message: string): string {
+  const line = message.replace(/:?\s*\n\s*/g, ': ');
+  const [, names] = /^Unknown arguments?: (.*)$/.exec(line) ?? [];
+  if (names === undefined) return line;
+  const written = names
+    .split(', ')
+    .filter((name, _, all) => !all.some((other) => other !== name && camel(other) === name));
+  return `Unknown argument${written.length > 1 ? 's' : ''}: ${written.join(', ')}`;
+}
+
+function camel(name: string): string {
+  return name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 function version(): string {

@@ -43,7 +43,8 @@ export function createReporter(options: {
     },
     ready: (ports) => {
       serving = true;
-      const lines = [servedTable(model), '', 'Try:', ...curlCommands(model, ports).map((command) => `  ${command}`)];
+      const commands = curlCommands(model, ports).map((command) => `  ${command}`);
+      const lines = [servedTable(model), ...(commands.length > 0 ? ['', 'Try:', ...commands] : [])];
       logger.info(`serving HTTP on port ${ports.http} and HTTPS on port ${ports.https}\n\n${lines.join('\n')}\n`);
     },
     listening: (addresses) => {

@@ -30,7 +30,7 @@ export function servedTable(model: ProxyModel): string {
   return lines.join('\n');
 }
 
-/** Two requests that work against what is served: one per listener where possible. */
+/** Two requests that work against what is served: one per listener where possible; none where nothing is forwarded. */
 export function curlCommands(model: ProxyModel, ports: { readonly http: number; readonly https: number }): string[] {
   const routes = [...model.virtualHosts.keys()]
     .filter((host) => host !== DEFAULT_HOST)
@@ -41,13 +41,26 @@ export function curlCommands(model: ProxyModel, ports: { readonly http: number; 
   const secure = routes.find(({ route }) => route.policy.httpsRedirect !== undefined) ?? routes[0];
   const commands: string[] = [];
   if (plain) {
-    commands.push(`curl -H 'Host: ${plain.host}' http://127.0.0.1:${ports.http}${pathOf(plain.route)}`);
+    const url = quoted(`http://127.0.0.1:${ports.http}${pathOf(plain.route)}`);
+    commands.push(`curl -H 'Host: ${nameUnder(plain.host)}' ${url}`);
   }
   if (secure) {
-    const authority = `${secure.host}:${ports.https}`;
-    commands.push(`curl -k --resolve ${authority}:127.0.0.1 https://${authority}${pathOf(secure.route)}`);
+    const authority = `${nameUnder(secure.host)}:${ports.https}`;
+    const url = quoted(`https://${authority}${pathOf(secure.route)}`);
+    commands.push(`curl -k --resolve ${authority}:127.0.0.1 ${url}`);
   }
   return commands;
+}
+
+/** A host that a request can name: one label stands for the asterisk. */
+function nameUnder(host: string): string {
+  return host.replace(/^\*/, 'any');
+}
+
+/** As the shell and curl take it literally: curl would expand brackets and braces. */
+function quoted(url: string): string {
+  const literally = /[[\]{}]/.test(url) ? '-g ' : '';
+  return /^[\w:/.%~@+,-]+$/.test(url) ? url : `${literally}'${url.replaceAll("'", `'\\''`)}'`;
 }
 
 function rowsOf(virtualHost: VirtualHost | undefined, model: ProxyModel): string[][] {

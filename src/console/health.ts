@@ -47,10 +47,20 @@ export function createHealthServer(options: HealthOptions): {
   });
   return {
     listen: async () => {
-      await server.listen({ port: options.port, host: options.host });
+      try {
+        await server.listen({ port: options.port, host: options.host });
+      } catch (error) {
+        throw new Error(listenFault(error as NodeJS.ErrnoException, options), { cause: error });
+      }
       const address = server.server.address();
       return { port: typeof address === 'object' && address !== null ? address.port : options.port };
     },
     close: () => server.close(),
   };
+}
+
+function listenFault({ code, message }: NodeJS.ErrnoException, { host, port }: HealthOptions): string {
+  if (code === 'EADDRINUSE') return `port ${port} is already in use: choose another, or 0 for a free one`;
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return `${host} is no address of this machine (--healthz-host)`;
+  return `cannot listen on ${host}, port ${port}: ${message}`;
 }
