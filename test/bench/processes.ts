@@ -78,11 +78,7 @@ function startControlPlane(profileFolder: string | undefined) {
     execArgv: ['--expose-gc', ...profile],
   });
   async function next<K extends BenchReply['kind']>(kind: K): Promise<ReplyOf<K>> {
-    const done = AbortSignal.timeout(DEADLINE_MS);
-    const ended = once(child, 'exit', { signal: done }).then(([code]) => {
-      throw new Error(`the control plane has ended with ${code}`);
-    });
-    const [reply] = (await Promise.race([once(child, 'message', { signal: done }), ended])) as [BenchReply];
+    const reply = await nextMessage(child);
     if (reply.kind !== kind) throw new Error(reply.kind === 'failed' ? reply.reason : `${reply.kind}, not ${kind}`);
     return reply as ReplyOf<K>;
   }
@@ -95,6 +91,17 @@ function startControlPlane(profileFolder: string | undefined) {
       return reply;
     },
   };
+}
+
+function nextMessage(child: ChildProcess): Promise<BenchReply> {
+  const { promise, resolve, reject } = Promise.withResolvers<BenchReply>();
+  const onExit = (code: number | null) => reject(new Error(`the control plane has ended with ${code}`));
+  const timer = setTimeout(() => reject(new Error(`no reply within ${DEADLINE_MS} ms`)), DEADLINE_MS);
+  child.once('message', resolve).once('exit', onExit);
+  return promise.finally(() => {
+    clearTimeout(timer);
+    child.off('message', resolve).off('exit', onExit);
+  });
 }
 
 async function startEnvoy(path: string, folder: string, xdsSocket: string): Promise<ChildProcess> {
