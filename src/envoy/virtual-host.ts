@@ -5,6 +5,7 @@ import type {
   envoy_config_route_v3_VirtualHost as VirtualHostMessage,
 } from '../gen/messages.ts';
 import { DEFAULT_HOST } from '../model/proxy-model.ts';
+import { closedSpellings } from './closed-paths.ts';
 import type { HostView } from './http-view.ts';
 import { routeMessage } from './route.ts';
 import { isWildcard } from './server-name-matcher.ts';
@@ -17,7 +18,7 @@ export function virtualHostMessage(view: HostView): VirtualHostMessage {
 }
 
 function hostRoutes({ host, routes, otherwise = [] }: HostView): RouteMessage[] {
-  const messages = routes.map((route) => routeMessage(host, route));
+  const messages = [...closedSpellings(routes), ...routes.map((route) => routeMessage(host, route))];
   if (host === DEFAULT_HOST) return [MALFORMED_HOST, ...messages];
   if (!isWildcard(host)) return messages;
   const guard = oneLabelBefore(host.slice(1));
@@ -36,8 +37,8 @@ function oneLabelBefore(suffix: string): HeaderMatcher {
 }
 
 /** How many messages stand before those of the host's own routes. */
-export function routeOffset({ host }: Pick<HostView, 'host'>): number {
-  return host === DEFAULT_HOST ? 1 : 0;
+export function routeOffset({ host, routes }: Pick<HostView, 'host' | 'routes'>): number {
+  return (host === DEFAULT_HOST ? 1 : 0) + closedSpellings(routes).length;
 }
 
 /** A request with an empty or a repeated Host (which Envoy joins by a comma) matches no name, so it arrives at the default host. */
