@@ -24,7 +24,9 @@ export function createDebugServer(socketPath: string, pages: DebugPages): DebugS
     (request, reply) => {
       const { type, name } = request.query;
       const found = pages.resources(type, name);
-      return found === undefined ? reply.code(404).send({ error: `no ${[type, name].join(' ').trim()}` }) : found;
+      return found === undefined
+        ? reply.code(404).send({ error: `there is nothing called ${[type, name].join(' ').trim()}` })
+        : found;
     },
   );
   return {
