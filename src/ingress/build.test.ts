@@ -217,7 +217,13 @@ describe.each([5, 400])('what a change costs among %i Ingresses', (size) => {
       changed = world.apply(edited).of(world.model.virtualHosts).keys();
     });
     expect([...changed]).toEqual(['h1.example.com']);
-    expect(runs).toEqual({ 'accepted-ingress': 1, 'served-ingress': 1, 'host-tls': 1, 'virtual-host': 1 });
+    expect(runs).toEqual({
+      'accepted-ingress': 1,
+      'served-ingress': 1,
+      'covered-names': 1,
+      'host-tls': 1,
+      'virtual-host': 1,
+    });
   });
 
   test('a path to a new Service: its cluster and endpoints too', () => {
@@ -227,6 +233,7 @@ describe.each([5, 400])('what a change costs among %i Ingresses', (size) => {
     expect(runs).toEqual({
       'accepted-ingress': 1,
       'served-ingress': 1,
+      'covered-names': 1,
       'host-tls': 1,
       'virtual-host': 1,
       // one for each cluster that the host refers to

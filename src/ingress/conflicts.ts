@@ -1,5 +1,6 @@
 import type { IngressBackend } from '../cluster/objects.ts';
 import { DEFAULT_HOST, type HostName, type PathMatch } from '../model/proxy-model.ts';
+import { rulesOf } from './lookup-by-host.ts';
 import type { ServedIngress } from './served-ingress.ts';
 
 /** An Ingress wants to answer what matches on a host. */
@@ -64,9 +65,7 @@ export function settleClaims(claims: readonly Claim[]): {
 }
 
 function claimPaths(host: HostName, ingress: ServedIngress): Claim[] {
-  return ingress.rules
-    .filter((rule) => rule.host === host)
-    .flatMap(({ paths }) => paths.map((path) => ({ ingress, ...path, fallback: false })));
+  return rulesOf(ingress, host).flatMap(({ paths }) => paths.map((path) => ({ ingress, ...path, fallback: false })));
 }
 
 function claimDefault(ingress: ServedIngress, fallback: boolean): Claim[] {

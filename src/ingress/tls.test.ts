@@ -8,6 +8,7 @@ const generated = await makePair(['ingress.local']);
 const shop = await makePair(['shop.example.com']);
 const renewed = await makePair(['shop.example.com']);
 const wildcard = await makePair(['*.example.com']);
+const wildcardOrg = await makePair(['*.example.org']);
 const first = await makePair(['a.example.org', 'b.example.org', 'unclaimed.example.org']);
 const second = await makePair(['a.example.org', 'b.example.org', 'unclaimed.example.org']);
 const host = 'shop.example.com';
@@ -282,5 +283,31 @@ describe('the default certificate', () => {
 
   test('must be usable when it is generated', () => {
     expect(() => new World({ chain: generated.chain, key: shop.key })).toThrow('does not belong');
+  });
+});
+
+describe('an Ingress of thousands of hosts and entries', () => {
+  const hosts = Array.from({ length: 3_000 }, (_, index) => `h${index}.example.org`);
+  const of = (tls: readonly IngressTls[]) =>
+    ingress('shop/web', { rules: hosts.map((name) => rule(name, { '/': 'web:80' })), tls });
+
+  test.each([
+    ['one entry names them all', [entry('tls', ...hosts)], hosts.length],
+    ['no entry names any', hosts.map((_, index) => entry(`s${index}`, 'x.example.org')), 3 * hosts.length],
+  ])('takes time and messages in line with their number: %s', (_, tls, messages) => {
+    const begin = performance.now();
+    const made = world(...pairs, of(tls));
+    const told = made.complaints().filter((text) => text.includes(' Ingress shop/web '));
+    expect(told).toHaveLength(messages);
+    // The square of their number would take a minute.
+    expect(performance.now() - begin).toBeLessThan(10_000);
+  });
+
+  test('finds the certificate that covers a host behind all others', () => {
+    const made = world(
+      tlsSecret('shop/all', wildcardOrg),
+      of([...hosts.map((_, index) => entry(`s${index}`)), entry('all')]),
+    );
+    expect(made.build.hostTls.get('h2999.example.org')?.certificate).toBe('shop/all');
   });
 });

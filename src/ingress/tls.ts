@@ -6,8 +6,9 @@ import { covers } from './certificate.ts';
 import { diagnose } from './diagnose.ts';
 import { wildcardOf } from './host.ts';
 import { type HostIndex, ingressesOf } from './ingresses-by-host.ts';
+import { tlsEntryNaming, tlsNamesEveryHost } from './lookup-by-host.ts';
 import type { CertificateNames } from './secret-certificate.ts';
-import type { ServedIngress } from './served-ingress.ts';
+import type { IngressDecision, ServedIngress } from './served-ingress.ts';
 
 /** How a host is reached over https. */
 export interface HostTls {
@@ -28,18 +29,19 @@ export interface HostTls {
  * since no certificate is there for the hosts that it answers.
  */
 export function deriveHostTls(engine: Engine, hosts: HostIndex, names: Table<CertificateNames>): Table<HostTls> {
+  const sources: CertificateSources = { names, covered: deriveCoveredNames(engine, hosts.servedIngresses, names) };
   return engine.derive<HostTls>('host-tls', hosts.byHost, (host, read) => {
     const ingresses = ingressesOf(host, read, hosts);
     const namespaces = [...new Set(ingresses.map(({ namespace }) => namespace))].toSorted();
     const decisive = host === DEFAULT_HOST ? undefined : firstWithTls(ingresses);
-    if (decisive !== undefined) return { ...chooseCertificate(host, decisive, read, names), namespaces };
+    if (decisive !== undefined) return { ...chooseCertificate(host, decisive, read, sources), namespaces };
     const wildcard = wildcardOf(host);
     const inherited = wildcard && firstWithTls(ingressesOf(wildcard, read, hosts));
     if (!wildcard || !inherited) return { tls: false, namespaces, diagnostics: [] };
     if (!namespaces.includes(inherited.namespace)) {
       return { tls: false, namespaces, diagnostics: reportForeign(host, wildcard, inherited, ingresses) };
     }
-    return { ...chooseCertificate(wildcard, inherited, read, names), namespaces, diagnostics: [] };
+    return { ...chooseCertificate(wildcard, inherited, read, sources), namespaces, diagnostics: [] };
   });
 }
 
@@ -68,19 +70,60 @@ function chooseCertificate(
   host: HostName,
   ingress: ServedIngress,
   read: Reader,
-  names: Table<CertificateNames>,
+  { names, covered }: CertificateSources,
 ): Omit<HostTls, 'namespaces'> {
-  const naming = ingress.tls.findIndex(({ hosts }) => hosts.some((name) => name.toLowerCase() === host));
-  const candidates = [...ingress.tls.entries()]
-    .filter(([index]) => naming < 0 || index === naming)
-    .flatMap(([index, { secretName }]) => {
-      if (!secretName) return [];
-      const secret = `${ingress.namespace}/${secretName}`;
-      return [{ secret, index, names: read(names, secret) ?? NO_NAMES }];
-    });
+  const naming = tlsEntryNaming(ingress, host);
+  const covering = naming ?? entryCovering(host, read(covered, ingress.key) ?? NOTHING_COVERED);
+  const wanted = covering === undefined ? [...ingress.tls.keys()].slice(0, MAX_REPORTED) : [covering];
+  const candidates = wanted.flatMap((index) => {
+    const secret = secretOf(ingress, index);
+    return secret === undefined ? [] : [{ secret, index, names: read(names, secret) ?? NO_NAMES }];
+  });
   const certificate = candidates.find((candidate) => covers(candidate.names.dnsNames, host))?.secret;
   if (certificate !== undefined) return { tls: true, certificate, diagnostics: [] };
   return { tls: true, diagnostics: candidates.flatMap((candidate) => reportUnfit(host, ingress, candidate)) };
+}
+
+/** An Ingress may have thousands of hosts and as many Secrets: not each pair is worth a message. */
+const MAX_REPORTED = 3;
+
+interface CertificateSources {
+  readonly names: Table<CertificateNames>;
+  readonly covered: Table<CoveredNames>;
+}
+
+/** By DNS name, the first entry in `spec.tls` whose certificate carries it. */
+type CoveredNames = Readonly<Record<string, number>>;
+const NOTHING_COVERED: CoveredNames = {};
+
+/** Unit per Ingress with hosts that no entry of its `spec.tls` names; the others need none. */
+function deriveCoveredNames(
+  engine: Engine,
+  servedIngresses: Table<IngressDecision>,
+  names: Table<CertificateNames>,
+): Table<CoveredNames> {
+  return engine.derive<CoveredNames>('covered-names', servedIngresses, (key, read) => {
+    const ingress = read(servedIngresses, key)?.served;
+    if (ingress === undefined || ingress.tls.length === 0 || tlsNamesEveryHost(ingress)) return undefined;
+    const entries = ingress.tls.flatMap((_, index) => {
+      const secret = secretOf(ingress, index);
+      const dnsNames = secret === undefined ? [] : (read(names, secret)?.dnsNames ?? []);
+      return dnsNames.map((name): [string, number] => [name, index]);
+    });
+    return Object.fromEntries(entries.toReversed());
+  });
+}
+
+function entryCovering(host: HostName, covered: CoveredNames): number | undefined {
+  const found = [host, `*${host.slice(host.indexOf('.'))}`].flatMap((name) =>
+    Object.hasOwn(covered, name) ? (covered[name] ?? []) : [],
+  );
+  return found.length === 0 ? undefined : Math.min(...found);
+}
+
+function secretOf({ namespace, tls }: ServedIngress, entry: number): ObjectKey | undefined {
+  const secretName = tls[entry]?.secretName;
+  return secretName ? `${namespace}/${secretName}` : undefined;
 }
 
 interface Candidate {
@@ -101,7 +144,14 @@ function reportUnfit(host: HostName, ingress: ServedIngress, { secret, index, na
     return [diagnose(ref, 'warning', 'SecretNotFound', message, field)];
   }
   if (!names.usable) return [];
-  const covered = names.dnsNames.join(', ') || 'no DNS name';
+  const covered = listed(names.dnsNames) || 'no DNS name';
   const message = `the certificate in Secret ${secret} covers ${covered}, not ${host}; the default certificate is served`;
   return [diagnose(ref, 'warning', 'CertificateHostMismatch', message, field)];
+}
+
+const MAX_LISTED = 10;
+
+function listed(names: readonly string[]): string {
+  const rest = names.length - MAX_LISTED;
+  return rest > 0 ? `${names.slice(0, MAX_LISTED).join(', ')} and ${rest} more` : names.join(', ');
 }
