@@ -52,11 +52,13 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const { args, ipv6, readiness, ending } = options;
   let wasReady = false;
   let stopToday = () => {};
+  let stopping = false;
 
   const observe = (event: XdsEvent) => {
     metrics.observe(event);
     readiness.observe(event);
-    reporter.observe(event);
+    // That streams end when this process does is no news.
+    if (!stopping) reporter.observe(event);
   };
   const pipeline = createPipeline({
     build: { ...buildOptionsFrom(args), generatedCertificate: options.generatedCertificate },
@@ -117,6 +119,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       return bound;
     },
     stop: async () => {
+      stopping = true;
       stopToday();
       controller.stop();
       await source.stop();

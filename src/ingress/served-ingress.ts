@@ -143,6 +143,9 @@ function reportUnusedTls(ingress: Ingress, rules: readonly ServedRule[]): Diagno
   return [diagnose(objectRef('Ingress', objectKey(ingress)), 'warning', 'TlsWithoutHost', message, 'spec.tls')];
 }
 
+/** With these ingress-nginx takes the paths of the host for regular expressions. */
+const REGEX: ReadonlySet<string> = new Set(['use-regex', 'rewrite-target']);
+
 function reportAnnotations(
   ingress: Ingress,
   prefix: string,
@@ -161,7 +164,10 @@ function reportAnnotations(
     .map(([key]) => key)
     .toSorted();
   if (others.length > 0) {
-    const message = `${others.join(', ')}: not supported yet and without effect`;
+    const literally = others.some((key) => REGEX.has(key.slice(prefix.length + 1)))
+      ? '; paths are taken literally'
+      : '';
+    const message = `${others.join(', ')}: not supported yet and without effect${literally}`;
     diagnostics.push(diagnose(ref, 'warning', 'IngressFeatureUnsupported', message, 'metadata.annotations'));
   }
 }

@@ -345,10 +345,15 @@ describe('what protects is never served open', () => {
     made.apply(web, ...slices, ingress('shop/a', on({ '/': 'web:80' })), configMap('ingress/config', keys));
     expect(made.routes(host)).toEqual(['prefix / → 503']);
     expect(made.routes('*')).toEqual(['exact /healthz → 200', 'prefix / → 404']);
-    expect(made.complaints()).toEqual(['ProtectionUnavailable ConfigMap ingress/config data']);
+    const unsupported = 'ConfigMapKeyUnsupported ConfigMap ingress/config data';
+    expect(made.complaints()).toEqual([unsupported, 'ProtectionUnavailable ConfigMap ingress/config data']);
     made.apply(configMap('ingress/config', { 'use-gzip': 'true' }));
     expect(made.routes(host)).toEqual(['prefix / → shop/web/80']);
+    expect(made.complaints()).toEqual([unsupported]);
+    made.apply(configMap('ingress/config', {}));
     expect(made.complaints()).toEqual([]);
+    made.apply(remove(configMap('ingress/config', {})));
+    expect(made.complaints()).toEqual(['ConfigMapNotFound ConfigMap ingress/config']);
   });
 
   test('annotations without effect are named', () => {

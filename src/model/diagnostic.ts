@@ -48,6 +48,9 @@ export const diagnosticCodes = {
   IngressFeatureUnsupported: 'A field that is not supported yet; what happens instead is said.',
   PathConflict: 'Another, older Ingress owns the same host and path, or what no path of the host takes.',
   ProtectionUnavailable: 'Something that protects a backend cannot be honoured, so its paths answer 503.',
+  // global options
+  ConfigMapNotFound: 'The ConfigMap of --configmap does not exist; everything is at its default.',
+  ConfigMapKeyUnsupported: 'Keys of the ConfigMap that are not supported yet and without effect.',
   // backends
   BackendInvalid: 'A backend that names no Service, or a resource; its path answers 503.',
   ServiceNotFound: 'The Service does not exist; its paths answer 503.',
