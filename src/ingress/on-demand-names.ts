@@ -39,14 +39,15 @@ export function deriveOnDemandNames(engine: Engine, sources: OnDemandSources): O
     const byWildcard = wildcard === undefined ? undefined : read(named, wildcard);
     return read(exceptions, host) ?? read(named, host) ?? byWildcard ?? DEFAULT_CERTIFICATE;
   };
-  const hasChain = (certificate: CertificateName, read: Reader) =>
-    isForSeveralHosts(read(sources.certificateNames, certificate));
+  // A secret that is found is called like its host, so that one may not be called like the default certificate's.
+  const hasChain = (host: HostName, certificate: CertificateName, read: Reader) =>
+    host === DEFAULT_CERTIFICATE || isForSeveralHosts(read(sources.certificateNames, certificate));
   // A wildcard cannot be looked up: no client asks for it by this name.
   const wildcardLead = (wildcard: HostName, read: Reader): CertificateName | undefined =>
     read(named, wildcard) ?? (read(hostTls, wildcard) === undefined ? undefined : DEFAULT_CERTIFICATE);
   const lead = (host: HostName, read: Reader): CertificateName | undefined => {
     const certificate = shown(host, read);
-    const isFound = read(hostTls, host) !== undefined && !hasChain(certificate, read);
+    const isFound = read(hostTls, host) !== undefined && !hasChain(host, certificate, read);
     const wanted = isFound ? ON_DEMAND : certificate;
     const wildcard = wildcardOf(host);
     const unnamed = (wildcard !== undefined && wildcardLead(wildcard, read)) || ON_DEMAND;
@@ -63,7 +64,7 @@ export function deriveOnDemandNames(engine: Engine, sources: OnDemandSources): O
     found: engine.derive<CertificateName>('on-demand-server-name', hostTls, (host, read) => {
       if (host === DEFAULT_HOST || isWildcard(host)) return undefined;
       const certificate = shown(host, read);
-      return hasChain(certificate, read) ? undefined : certificate;
+      return hasChain(host, certificate, read) ? undefined : certificate;
     }),
   };
 }

@@ -250,6 +250,17 @@ test('known names survive an outage of the control plane; others work again afte
   }
 });
 
+test("a host that is called like the default certificate takes nobody else's", async () => {
+  const alone = await start([...(await site('default-certificate')), ...(await site('on-demand'))]);
+  try {
+    await soon(() => nameFor('default-certificate', alone)).toBe('default-certificate');
+    expect(await nameFor('on-demand', alone)).toBe('on-demand');
+    expect(await nameFor('', alone)).toBe(GENERATED);
+  } finally {
+    await alone.close();
+  }
+});
+
 /** The letters that the bits of a number stand for in upper case. */
 function spell(name: string, bits: number): string {
   return [...name].map((letter, index) => ((bits >> index) & 1 ? letter.toUpperCase() : letter)).join('');
