@@ -1,7 +1,7 @@
 import {
   type envoy_config_cluster_v3_Cluster as ClusterMessage,
   envoy_config_cluster_v3_Cluster_DiscoveryType as DiscoveryType,
-  envoy_config_cluster_v3_Cluster_DnsLookupFamily as DnsLookupFamily,
+  envoy_extensions_clusters_common_dns_v3_DnsLookupFamily as DnsLookupFamily,
 } from '../gen/messages.ts';
 import type { Address, Cluster } from '../model/proxy-model.ts';
 import { ADS, socketAddress } from './config-source.ts';
@@ -26,18 +26,23 @@ function discoveredEndpoints(endpoints: string) {
 function resolvedName(cluster: Extract<Cluster, { kind: 'dns' }>, { dnsServers = [] }: DnsOptions) {
   const address = socketAddress(cluster.hostname, cluster.port);
   return {
-    type: DiscoveryType.STRICT_DNS,
     load_assignment: { cluster_name: cluster.name, endpoints: [{ lb_endpoints: [{ endpoint: { address } }] }] },
-    respect_dns_ttl: true,
-    dns_lookup_family: DnsLookupFamily.V4_PREFERRED,
     // A server that never answers would otherwise hold up every later cluster.
     wait_for_warm_on_init: { value: false },
-    // Named, since Envoy's default differs between builds.
-    typed_dns_resolver_config: {
-      name: 'envoy.network.dns_resolver.cares',
+    cluster_type: {
+      name: 'envoy.clusters.dns',
       typed_config: {
-        '@type': 'type.googleapis.com/envoy.extensions.network.dns_resolver.cares.v3.CaresDnsResolverConfig',
-        resolvers: dnsServers.map(({ ip, port }) => socketAddress(ip, port)),
+        '@type': 'type.googleapis.com/envoy.extensions.clusters.dns.v3.DnsCluster',
+        respect_dns_ttl: true,
+        dns_lookup_family: DnsLookupFamily.V4_PREFERRED,
+        // Named, since Envoy's default differs between builds.
+        typed_dns_resolver_config: {
+          name: 'envoy.network.dns_resolver.cares',
+          typed_config: {
+            '@type': 'type.googleapis.com/envoy.extensions.network.dns_resolver.cares.v3.CaresDnsResolverConfig',
+            resolvers: dnsServers.map(({ ip, port }) => socketAddress(ip, port)),
+          },
+        },
       },
     },
   } satisfies Partial<ClusterMessage>;

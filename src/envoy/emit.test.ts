@@ -175,8 +175,12 @@ describe('resources', () => {
     engine.pass();
     expect(toJson('envoy.config.cluster.v3.Cluster', resource('cluster', 'shop/ext/80')!.bytes())).toMatchObject({
       wait_for_warm_on_init: false,
-      typed_dns_resolver_config: {
-        typed_config: { resolvers: [{ socket_address: { address: '127.0.0.1', port_value: 5353 } }] },
+      cluster_type: {
+        typed_config: {
+          typed_dns_resolver_config: {
+            typed_config: { resolvers: [{ socket_address: { address: '127.0.0.1', port_value: 5353 } }] },
+          },
+        },
       },
     });
     expect(resource('cluster', 'shop/ext/80')).not.toHaveProperty('endpoints');

@@ -26,6 +26,8 @@ export interface RedirectAction {
   readonly status: RedirectStatus;
 }
 
+export const REDIRECT_STATUSES = [301, 302, 303, 307, 308] as const satisfies readonly RedirectStatus[];
+
 export type RedirectStatus = NonNullable<RoutePolicy['httpsRedirect']>['status'];
 
 /**

@@ -4,7 +4,9 @@ import {
   type envoy_extensions_filters_network_http_connection_manager_v3_LocalReplyConfig as LocalReplyConfig,
   type envoy_extensions_filters_network_http_connection_manager_v3_ResponseMapper as ResponseMapper,
 } from '../gen/messages.ts';
-import { STRICT_TRANSPORT_SECURITY } from './headers.ts';
+import { BAD_REQUEST, METHOD_NOT_ALLOWED } from './filters/request-check.ts';
+import { overwrite, STRICT_TRANSPORT_SECURITY } from './headers.ts';
+import { REDIRECT_STATUSES, type RedirectStatus } from './http-view.ts';
 
 /** What the status lines of nginx's own pages say, where Envoy answers by itself. */
 const TITLES: Readonly<Record<number, string>> = {
@@ -16,11 +18,11 @@ const TITLES: Readonly<Record<number, string>> = {
   400: '400 Bad Request',
   403: '403 Forbidden',
   404: '404 Not Found',
+  405: '405 Not Allowed',
   408: '408 Request Time-out',
   413: '413 Request Entity Too Large',
   426: '426 Upgrade Required',
   429: '429 Too Many Requests',
-  431: '431 Request Header Fields Too Large',
   500: '500 Internal Server Error',
   502: '502 Bad Gateway',
   503: '503 Service Temporarily Unavailable',
@@ -30,12 +32,16 @@ const TITLES: Readonly<Record<number, string>> = {
 /** The page that clients see for a status unless a route has a body of its own; `undefined` for a status without a page. */
 export function errorPage(status: number): string | undefined {
   const title = TITLES[status];
-  if (title === undefined) return undefined;
+  return title === undefined ? undefined : pageOf(title);
+}
+
+function pageOf(title: string, { heading = title, more = [] }: { heading?: string; more?: readonly string[] } = {}) {
   const lines = [
     '<html>',
     `<head><title>${title}</title></head>`,
     '<body>',
-    `<center><h1>${title}</h1></center>`,
+    `<center><h1>${heading}</h1></center>`,
+    ...more.map((text) => `<center>${text}</center>`),
     '<hr><center>nginx</center>',
     '</body>',
     '</html>',
@@ -47,41 +53,81 @@ export function errorPage(status: number): string | undefined {
 /** Name of routes that answer 404 instead of 503 while their cluster has no endpoint. */
 export const NOT_FOUND_WITHOUT_ENDPOINTS = 'not-found-without-endpoints';
 
-/** The first mapper that fits decides; one without a change keeps the reply as it is. */
-const MAPPERS: readonly ResponseMapper[] = [
+/** Name of routes that redirect to https: their answer gets its location. */
+export const REDIRECT_TO_HTTPS = 'redirect-to-https';
+
+/** nginx's page for its status 494, which clients see as 400. */
+const TOO_LARGE_HEADERS = pageOf('400 Request Header Or Cookie Too Large', {
+  heading: '400 Bad Request',
+  more: ['Request Header Or Cookie Too Large'],
+});
+
+/** Replies that stay as they are: these mappers come first, and change nothing. */
+const KEPT: readonly ResponseMapper[] = [
   // A route with a body of its own says what that is; the page of its status must not replace it.
   { filter: cel("response.code_details == 'direct_response' && 'content-type' in response.headers") },
   // The body becomes the message of a gRPC status: HTML has no place there.
   { filter: { header_filter: { header: { name: 'content-type', string_match: { prefix: 'application/grpc' } } } } },
-  { ...page(504, cel("response.code_details.contains('{connection_timeout')")), status_code: { value: 504 } },
-  { ...page(502, { response_flag_filter: { flags: ['UF', 'UC', 'UR', 'UPE'] } }), status_code: { value: 502 } },
-  {
-    ...page(
-      404,
-      cel(
-        `xds.route_name == '${NOT_FOUND_WITHOUT_ENDPOINTS}' && response.code_details.startsWith('no_healthy_upstream')`,
-      ),
+];
+
+/** For the plain table, the only one that redirects. */
+const REDIRECTS: readonly ResponseMapper[] = REDIRECT_STATUSES.map(redirectToHttps);
+
+const MAPPERS: readonly ResponseMapper[] = [
+  mapped(504, cel("response.code_details.contains('{connection_timeout')")),
+  mapped(502, { response_flag_filter: { flags: ['UF', 'UC', 'UR', 'UPE'] } }),
+  mapped(
+    404,
+    cel(
+      `xds.route_name == '${NOT_FOUND_WITHOUT_ENDPOINTS}' && response.code_details.startsWith('no_healthy_upstream')`,
     ),
-    status_code: { value: 404 },
-  },
+  ),
+  mapped(405, cel(`response.code_details == '${deniedBy(METHOD_NOT_ALLOWED)}'`)),
+  // The latter is `OPTIONS *`, which Envoy answers 404.
+  mapped(400, cel(`response.code_details in ['${deniedBy(BAD_REQUEST)}', 'absolute_path_rejected']`)),
+  { ...mapped(400, statusIs(431)), ...body(TOO_LARGE_HEADERS) },
   ...Object.keys(TITLES).map((status) => page(Number(status), statusIs(Number(status)))),
 ];
 
 /**
  * Maps what Envoy answers by itself to what nginx answers: 502 for failures of a backend, 504 when it could not be reached
- * in time, and nginx's pages. Over TLS it carries HSTS like everything else, also where no route was found for a request.
+ * in time, and nginx's pages. The first mapper that fits decides. Over TLS it carries HSTS like everything else, also where no route was found for a request.
  */
 export function localReplies({ secure }: { readonly secure: boolean }): LocalReplyConfig {
-  if (!secure) return { mappers: MAPPERS };
-  const mappers = [...MAPPERS, { filter: statusIsAtLeast(0) }];
+  if (!secure) return { mappers: [...KEPT, ...REDIRECTS, ...MAPPERS] };
+  const mappers = [...KEPT, ...MAPPERS, { filter: statusIsAtLeast(0) }];
   return { mappers: mappers.map((mapper) => ({ ...mapper, headers_to_add: [STRICT_TRANSPORT_SECURITY] })) };
 }
 
+/** Answers with another status, and its page. */
+function mapped(status: number, filter: AccessLogFilter): ResponseMapper {
+  return { ...page(status, filter), status_code: { value: status } };
+}
+
 function page(status: number, filter: AccessLogFilter): ResponseMapper {
-  const text = errorPage(status) ?? '';
+  return { filter, ...body(errorPage(status) ?? '') };
+}
+
+function body(text: string) {
+  return { body_format_override: { text_format_source: { inline_string: text }, content_type: 'text/html' } };
+}
+
+/** The details of a response that the check of requests gave, by the name of its policy. */
+function deniedBy(policy: string): string {
+  return `rbac_access_denied_matched_policy[${policy}]`;
+}
+
+/**
+ * As ingress-nginx does it: to the host without a port, and the path and query without a slash at their very end. It is computed
+ * here, from the request, so that the route of a host needs to say no more than that it redirects.
+ */
+function redirectToHttps(status: RedirectStatus): ResponseMapper {
+  const host = "re.extract(request.host, '^(.*?)(?::[0-9]+)?$', '\\\\1')";
+  const path = "re.extract(request.path, '^(.*?)/?$', '\\\\1')";
+  const isRedirect = cel(`xds.route_name == '${REDIRECT_TO_HTTPS}'`);
   return {
-    filter,
-    body_format_override: { text_format_source: { inline_string: text }, content_type: 'text/html' },
+    ...page(status, { and_filter: { filters: [statusIs(status), isRedirect] } }),
+    headers_to_add: [overwrite('location', `https://%CEL(${host})%%CEL(${path})%`)],
   };
 }
 

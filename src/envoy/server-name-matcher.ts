@@ -19,7 +19,7 @@ export function serverNameMatcher(
   { onDemand = false }: { readonly onDemand?: boolean } = {},
 ): Matcher | undefined {
   const known = onDemand
-    ? [...serverNames, { name: DEFAULT_CERTIFICATE, certificate: DEFAULT_CERTIFICATE }]
+    ? [{ name: DEFAULT_CERTIFICATE, certificate: DEFAULT_CERTIFICATE }, ...serverNames]
     : serverNames;
   const names = known.filter(({ name }) => HOST_NAME.test(name));
   const exact = names.filter(({ name }) => !isWildcard(name));

@@ -18,7 +18,7 @@ export function virtualHostMessage(view: HostView): VirtualHostMessage {
 }
 
 function hostRoutes({ host, routes, otherwise = [] }: HostView): RouteMessage[] {
-  const messages = [...closedSpellings(routes), ...routes.map((route) => routeMessage(host, route))];
+  const messages = [...closedSpellings(routes), ...routes.map(routeMessage)];
   if (host === DEFAULT_HOST) return [MALFORMED_HOST, ...messages];
   if (!isWildcard(host)) return messages;
   const guard = oneLabelBefore(host.slice(1));

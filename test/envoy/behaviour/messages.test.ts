@@ -135,7 +135,14 @@ describe('headers', () => {
 
   test('more than 32 KiB are refused', async () => {
     const headers = { cookie: 'x'.repeat(40 * 1024) };
-    expect((await observe(gateway, { url: 'http://web.example.com/', headers })).answer.status).toBe(431);
+    const { answer } = await observe(gateway, { url: 'http://web.example.com/', headers });
+    expect(answer.status).toBe(400);
+    expect(answer.body).toContain('<center>Request Header Or Cookie Too Large</center>');
+  });
+
+  test('more than 200 of them are refused', async () => {
+    const headers = Array.from({ length: 201 }, (_, index) => `x-${index}: 1`);
+    expect(await raw('GET / HTTP/1.1', headers)).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
   });
 
   test('150 of them arrive', async () => {
@@ -160,8 +167,21 @@ describe('what is no request is refused', () => {
     ['a path with a space', 'GET /a b HTTP/1.1'],
     ['a path with a fragment', 'GET /a#b HTTP/1.1'],
     ['a path without a slash', 'GET x HTTP/1.1'],
+    ['an escape without its digits', 'GET /a%zz HTTP/1.1'],
+    ['an escape with half of its digits', 'GET /a%4 HTTP/1.1'],
+    ['an escape without a digit at the end, before a query', 'GET /a%?b=%20 HTTP/1.1'],
+    ['no path at all', 'OPTIONS * HTTP/1.1'],
+    ['a tunnel', 'CONNECT web.example.com:80 HTTP/1.1'],
     ['words', 'hello'],
   ])('%s', async (_what, line) => {
     expect(await raw(line)).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+  });
+
+  test('with the page of nginx', async () => {
+    expect(await raw('GET /%zz HTTP/1.1')).toContain('<center><h1>400 Bad Request</h1></center>');
+  });
+
+  test('but a query may hold anything', async () => {
+    expect(await raw('GET /a%20b?c=%zz&% HTTP/1.1')).toContain('"url":"/a%20b?c=%zz&%"');
   });
 });

@@ -71,6 +71,23 @@ describe('methods', () => {
     })),
   );
 
+  describe('TRACE', () => {
+    const refused = { method: 'TRACE', status: 405, text: '<center><h1>405 Not Allowed</h1></center>' };
+    testCases(
+      () => gateway,
+      [
+        { url: 'http://web.example.com/', ...refused },
+        { url: 'https://web.example.com/', ...refused },
+        { url: 'http://unknown.example.org/', ...refused },
+      ],
+    );
+
+    test('over HTTP/2', async () => {
+      const answer = await sendHttp2({ port: gateway.httpsPort, host: 'web.example.com', method: 'TRACE' });
+      expect(answer.status).toBe(405);
+    });
+  });
+
   test('HEAD has no body', async () => {
     const { answer } = await observe(gateway, { url: 'http://web.example.com/', method: 'HEAD' });
     expect([answer.status, answer.headers['content-type'], answer.body]).toEqual([200, 'application/json', '']);

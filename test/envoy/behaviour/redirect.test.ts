@@ -65,10 +65,14 @@ describe('http is redirected to https', () => {
   testCases(
     () => gateway,
     [
-      leadsTo('http://shop.example.com/', 'https://shop.example.com/'),
+      leadsTo('http://shop.example.com/', 'https://shop.example.com', { because: 'as nginx drops the slash' }),
       leadsTo('http://shop.example.com/a/b', 'https://shop.example.com/a/b'),
       leadsTo('http://shop.example.com/a?b=c&d=%20', 'https://shop.example.com/a?b=c&d=%20'),
       leadsTo('http://shop.example.com/a/', 'https://shop.example.com/a', { because: 'as nginx drops the slash' }),
+      leadsTo('http://shop.example.com/a/?b=c', 'https://shop.example.com/a/?b=c', {
+        because: 'only a slash at the very end is dropped',
+      }),
+      leadsTo('http://shop.example.com/a?b=/', 'https://shop.example.com/a?b='),
       leadsTo('http://shop.example.com:8080/a', 'https://shop.example.com/a', {
         because: 'the port speaks plain HTTP',
       }),
@@ -86,7 +90,7 @@ describe('http is redirected to https', () => {
         because: 'what no rule names belongs to the host',
       }),
       leadsTo('http://two.example.com/more', 'https://two.example.com/more', { because: 'TLS belongs to the host' }),
-      leadsTo('http://broken.example.com/', 'https://broken.example.com/', { because: 'the backend does not matter' }),
+      leadsTo('http://broken.example.com/', 'https://broken.example.com', { because: 'the backend does not matter' }),
     ],
   );
 
@@ -112,9 +116,9 @@ describe('whatever became of the certificate', () => {
   testCases(
     () => gateway,
     [
-      leadsTo('http://no-secret.example.com/', 'https://no-secret.example.com/', { because: 'TLS without a Secret' }),
-      leadsTo('http://missing.example.com/', 'https://missing.example.com/', { because: 'the Secret does not exist' }),
-      leadsTo('http://unlisted.example.com/', 'https://unlisted.example.com/', { because: 'TLS names another host' }),
+      leadsTo('http://no-secret.example.com/', 'https://no-secret.example.com', { because: 'TLS without a Secret' }),
+      leadsTo('http://missing.example.com/', 'https://missing.example.com', { because: 'the Secret does not exist' }),
+      leadsTo('http://unlisted.example.com/', 'https://unlisted.example.com', { because: 'TLS names another host' }),
       { url: 'https://missing.example.com/', backend: 'web' },
       { url: 'https://unlisted.example.com/', backend: 'web' },
     ],

@@ -125,7 +125,7 @@ describe('TLS of a wildcard host', () => {
     () => gateway,
     [
       { url: 'https://a.secure.example.org/', backend: 'wild' },
-      { url: 'http://a.secure.example.org/', ...to('https://a.secure.example.org/') },
+      { url: 'http://a.secure.example.org/', ...to('https://a.secure.example.org') },
       { url: 'http://a.secure.example.org/x?y=z&a=%20', ...to('https://a.secure.example.org/x?y=z&a=%20') },
       { url: 'http://a.secure.example.org/x/', ...to('https://a.secure.example.org/x') },
       { url: 'http://a.secure.example.org:8080/x', ...to('https://a.secure.example.org/x') },
