@@ -171,7 +171,11 @@ describe('the process tree', () => {
 
   test('has no Unix socket but those in a folder of its own, for its user alone', async () => {
     const names = unixSocketNames(victim.processes());
-    expect(names.map((name) => name.slice(name.lastIndexOf('/') + 1))).toEqual(['admin.sock', 'xds.sock']);
+    expect(names.map((name) => name.slice(name.lastIndexOf('/') + 1))).toEqual([
+      'admin.sock',
+      'debug.sock',
+      'xds.sock',
+    ]);
     for (const name of names) expect((await stat(name)).mode & 0o777).toBe(0o600);
     expect((await stat(dirname(names[0] ?? ''))).mode & 0o777).toBe(0o700);
   });
