@@ -13,6 +13,7 @@ import {
   service,
   World,
 } from './testing.ts';
+import { closedOnFailure } from './virtual-host.ts';
 
 const generated = await makePair(['ingress.local']);
 const prefix = 'nginx.ingress.kubernetes.io';
@@ -369,4 +370,12 @@ describe('what protects is never served open', () => {
     expect(made.routes(host)).toEqual([]);
     expect(made.complaints()).toEqual(['IngressFeatureUnsupported Ingress shop/guarded metadata.annotations']);
   });
+});
+
+test('a host that cannot be built is closed, not gone', () => {
+  const failed = closedOnFailure('shop.example.com', () => {
+    throw new RangeError('too many');
+  });
+  expect(failed.routes).toMatchObject([{ match: { kind: 'prefix', path: '/' }, action: { status: 503 } }]);
+  expect(failed.diagnostics).toMatchObject([{ code: 'UnitFailed', message: expect.stringContaining('too many') }]);
 });

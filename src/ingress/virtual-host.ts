@@ -39,8 +39,25 @@ const ACME_CHALLENGES = '/.well-known/acme-challenge';
 /** Unit per host, and one for the default server. */
 export function deriveVirtualHosts(engine: Engine, sources: VirtualHostSources): Table<VirtualHost> {
   return engine.derive<VirtualHost>('virtual-host', sources.hosts.byHost, (host, read) =>
-    buildVirtualHost(host, read, sources),
+    closedOnFailure(host, () => buildVirtualHost(host, read, sources)),
   );
+}
+
+/**
+ * A bug must not take a host away: a wildcard host or the default server would answer for it, open or not. So every path of the
+ * host answers 503 until what it reads changes.
+ */
+export function closedOnFailure(host: HostName, build: () => VirtualHost): VirtualHost {
+  try {
+    return build();
+  } catch (error) {
+    const message = `the host ${host} could not be built, so all its paths answer 503: ${String(error)}`;
+    return {
+      host,
+      routes: [{ match: { kind: 'prefix', path: '/' }, action: UNAVAILABLE, policy: NO_POLICY }],
+      diagnostics: [{ severity: 'error', code: 'UnitFailed', message }],
+    };
+  }
 }
 
 /** What all routes of one host have in common while they are built. */

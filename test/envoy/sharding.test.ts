@@ -65,7 +65,7 @@ describe('a request', () => {
       { url: 'http://x/', backend: 'shop' },
       { url: 'http://h7.filler.example.com/', backend: 'blog' },
       { url: 'https://h399.filler.example.com/', backend: 'blog' },
-      { url: 'http://tls.example.com/', status: 308, answered: { location: 'https://tls.example.com/' } },
+      { url: 'http://tls.example.com/', status: 308, answered: { location: 'https://tls.example.com' } },
       { url: 'https://tls.example.com/', backend: 'shop' },
       { url: 'http://other.example.com/', backend: 'wild' },
       { url: 'https://OTHER.example.com:444/', backend: 'wild' },

@@ -149,7 +149,10 @@ test('inspect shows streams and resources, without keys', async () => {
   expect(streams.output).toContain('upToDate: true');
   expect(secret.output).toContain('[redacted]');
   expect(secret.output).not.toContain('PRIVATE KEY');
-  expect(missing).toMatchObject({ code: 1, output: expect.stringContaining('no clusters missing') });
+  expect(missing).toMatchObject({
+    code: 1,
+    output: expect.stringContaining('there is nothing called clusters missing'),
+  });
 });
 
 test('is healthy without any Envoy, and ends with code 0 on SIGTERM', async () => {
