@@ -7,6 +7,7 @@ import { createServer } from 'node:http';
 import { parseArgs } from 'node:util';
 import { findEnvoy } from '../../src/envoy/binary.ts';
 import { makePair, type Pair } from '../support/pki.ts';
+import { describeAsMarkdown } from './markdown.ts';
 import { measureSize, type SizeResult } from './measure.ts';
 import type { Variant } from './protocol.ts';
 import { describeMachine, describeSize } from './report.ts';
@@ -17,6 +18,7 @@ const USAGE = `npm run bench -- [options]
   --repeat 15             how often each kind of change is made
   --starts 3              how often both processes are started from nothing
   --json                  results as JSON
+  --markdown              results as the tables of docs/performance.md
   --profile FOLDER        writes CPU profiles of the control plane`;
 
 /** What is for few hosts, and what is for many. */
@@ -29,7 +31,7 @@ interface Options {
   readonly sizes: readonly number[];
   readonly repeat: number;
   readonly starts: number;
-  readonly json: boolean;
+  readonly form: 'text' | 'json' | 'markdown';
   readonly profileFolder: string | undefined;
 }
 
@@ -41,6 +43,7 @@ function readOptions(args: readonly string[]): Options | undefined {
       repeat: { type: 'string', default: '15' },
       starts: { type: 'string', default: '3' },
       json: { type: 'boolean', default: false },
+      markdown: { type: 'boolean', default: false },
       profile: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
@@ -52,7 +55,8 @@ function readOptions(args: readonly string[]): Options | undefined {
     sizes.every((size) => Number.isInteger(size / 2) && size >= 4) &&
     [repeat, starts].every((count) => Number.isInteger(count) && count > 0);
   if (values.help || !valid) return undefined;
-  return { sizes, repeat, starts, json: values.json, profileFolder: values.profile };
+  const form = values.json ? 'json' : values.markdown ? 'markdown' : 'text';
+  return { sizes, repeat, starts, form, profileFolder: values.profile };
 }
 
 async function run(options: Options): Promise<void> {
@@ -63,7 +67,7 @@ async function run(options: Options): Promise<void> {
     pairs.push(await makePairAt(index));
   const backends = { a: await startBackend('a'), b: await startBackend('b') };
   const machine = describeMachine(version);
-  if (!options.json) console.log(`${machine}\nmedian (max) of ${options.repeat} changes of each kind`);
+  if (options.form === 'text') console.log(`${machine}\nmedian (max) of ${options.repeat} changes of each kind`);
   const results: SizeResult[] = [];
   for (const ingresses of options.sizes) {
     for (const variant of VARIANTS) {
@@ -71,10 +75,11 @@ async function run(options: Options): Promise<void> {
       const world = { variant, ingresses, pairs, generated, backends };
       const result = await measureSize({ ...world, envoyPath, repeat, starts, profileFolder });
       results.push(result);
-      if (!options.json) console.log(`\n${describeSize(result)}`);
+      if (options.form === 'text') console.log(`\n${describeSize(result)}`);
     }
   }
-  if (options.json) console.log(JSON.stringify({ machine, results }, null, 2));
+  if (options.form === 'json') console.log(JSON.stringify({ machine, results }, null, 2));
+  if (options.form === 'markdown') console.log(describeAsMarkdown(machine, results));
 }
 
 /** Answers with its name. */

@@ -37,19 +37,19 @@ export function describeSize({ variant, ingresses, start, changes, memory }: Siz
   ].join('\n');
 }
 
-function time({ median, max }: Summary): string {
+export function time({ median, max }: Summary): string {
   return `${decimal(median)} (${decimal(max)})`;
 }
 
-function decimal(value: number): string {
+export function decimal(value: number): string {
   return value < 100 ? value.toFixed(1) : whole(value);
 }
 
-function whole(value: number): string {
+export function whole(value: number): string {
   return Math.round(value).toLocaleString('en');
 }
 
-function megabytes(bytes: number): string {
+export function megabytes(bytes: number): string {
   return `${whole(bytes / 1024 / 1024)} MB`;
 }
 
