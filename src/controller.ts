@@ -36,6 +36,8 @@ const MIN_WINDOW_MS = 10;
 const MAX_WINDOW_MS = 500;
 /** A pass may take at most about a fifth of the time. */
 const WINDOW_PER_COST = 4;
+/** How long the first pass may hold the event loop: it is long where there are many objects, and health is asked meanwhile. */
+const SLICE_MS = 20;
 
 export class Controller {
   private readonly options: ControllerOptions;
@@ -43,36 +45,56 @@ export class Controller {
   private windowEnd = 0;
   private cancelTimer: (() => void) | undefined;
   private soon = false;
-  private started = false;
+  private phase: 'idle' | 'starting' | 'running' | 'stopped' = 'idle';
+  /** Something was applied while the first pass was under way. */
+  private missed = false;
 
   constructor(options: ControllerOptions) {
     this.options = options;
   }
 
-  /** To be called once every source has delivered everything it has: nothing is published before. */
-  start(): void {
-    this.started = true;
-    this.pass();
+  /**
+   * To be called once every source has delivered everything it has: nothing is published before. The first pass gives way to
+   * other events every 20 ms; it is published as a whole, and what is applied meanwhile follows in a pass of its own.
+   * Resolves when it is published, or when the end came before.
+   */
+  async start(): Promise<void> {
+    const { clock } = this.options;
+    this.phase = 'starting';
+    let sliceStart = clock.now();
+    for (const _ of this.steps()) {
+      if (clock.now() - sliceStart < SLICE_MS) continue;
+      await new Promise<void>((resolve) => clock.soon(resolve));
+      if (this.stopped) return;
+      sliceStart = clock.now();
+    }
+    this.phase = 'running';
+    if (this.missed) this.notify(true);
   }
 
   /** Something was applied to the state. `urgent` (endpoints) is not delayed by the window. */
   notify(urgent: boolean): void {
     const { clock } = this.options;
-    if (!this.started || this.soon) return;
+    if (this.phase === 'starting') this.missed = true;
+    if (this.phase !== 'running' || this.soon) return;
     const delayMs = this.windowEnd - clock.now();
     if (urgent || delayMs <= 0) {
       this.soon = true;
       clock.soon(() => {
-        if (this.started) this.pass();
+        if (this.phase === 'running') this.pass();
       });
     } else this.cancelTimer ??= clock.after(delayMs, () => this.pass());
   }
 
   /** Ends the loop; what is pending is not published any more. */
   stop(): void {
-    this.started = false;
+    this.phase = 'stopped';
     this.cancelTimer?.();
     this.cancelTimer = undefined;
+  }
+
+  private get stopped(): boolean {
+    return this.phase === 'stopped';
   }
 
   /** Every Diagnostic in force. */
@@ -81,15 +103,22 @@ export class Controller {
   }
 
   private pass(): void {
-    const { engine, state, build, emitter, store, clock, onSettled } = this.options;
     this.soon = false;
     this.cancelTimer?.();
     this.cancelTimer = undefined;
+    for (const _ of this.steps());
+  }
+
+  /** From what was applied to the commit and its report; can be interrupted after each unit and around the commit. */
+  private *steps(): Generator<void, void> {
+    const { engine, state, build, emitter, store, clock, onSettled } = this.options;
     const begin = clock.now();
-    const pass = engine.pass();
+    const pass = yield* engine.steps();
     for (const { key, value } of build.memory(pass)) state.memory.set(key, value);
     const changes = resourceChanges(emitter, pass);
+    yield;
     const commit = store.commit(changes);
+    yield;
     const diagnostics = this.diagnostics.update(pass, [...build.diagnosticTables, ...emitter.diagnosticTables]);
     const durationMs = clock.now() - begin;
     this.windowEnd = clock.now() + Math.min(MAX_WINDOW_MS, Math.max(MIN_WINDOW_MS, durationMs * WINDOW_PER_COST));

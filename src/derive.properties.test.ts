@@ -236,6 +236,39 @@ function createFollower(tables: readonly Table<unknown>[]) {
   };
 }
 
+/** Everything that a pass tells, by the names of tables. */
+function told({ changed, failures, recovered }: Pass): unknown {
+  return {
+    changed: [...changed].map(([table, entries]) => [
+      table.name,
+      [...entries].map(([key, value]) => [key, plain(value)]),
+    ]),
+    failures: failures.map(({ table, key, error }) => [table, key, String(error)]),
+    recovered,
+  };
+}
+
+/** What lies between the passes, the last of which is added. */
+function batches(sequence: readonly Event[]): Event[][] {
+  const all: Event[][] = [[]];
+  for (const event of sequence) event.kind === 'pass' ? all.push([]) : all.at(-1)?.push(event);
+  return all;
+}
+
+/** A pass in steps, with the events of the next one arriving between them. */
+function passInSteps(world: World, meanwhile: readonly Event[], stepsPerEvent: number): Pass {
+  const pending = [...meanwhile];
+  const steps = world.engine.steps();
+  for (let count = 1; ; count++) {
+    const step = steps.next();
+    if (step.done === true) {
+      for (const event of pending) feed(world, event);
+      return step.value;
+    }
+    if (count % stepsPerEvent === 0) for (const event of pending.splice(0, 1)) feed(world, event);
+  }
+}
+
 function expectNoNeedlessRun(runs: readonly UnitRun[], pass: Pass): void {
   const names = runs.map(({ table, key }) => `${table} ${key}`);
   expect(names.length).toBe(new Set(names).size);
@@ -305,6 +338,27 @@ describe('after any sequence of events, in any batching', () => {
         }
         world.engine.pass();
         expect(world.takeRuns()).toEqual([]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('a pass in steps is the same pass, whatever is set meanwhile', () => {
+    fc.assert(
+      fc.property(sequences, fc.integer({ min: 1, max: 6 }), (sequence, stepsPerEvent) => {
+        const atOnce = createWorld();
+        const inSteps = createWorld();
+        const all = batches(sequence);
+        for (const event of all[0] ?? []) feed(inSteps, event);
+        for (const [index, batch] of all.entries()) {
+          for (const event of batch) feed(atOnce, event);
+          const expected = atOnce.engine.pass();
+          const pass = passInSteps(inSteps, all[index + 1] ?? [], stepsPerEvent);
+          expect(told(pass)).toEqual(told(expected));
+          expect(contents(inSteps.tables)).toEqual(contents(atOnce.tables));
+        }
+        expect(footprint(inSteps.engine)).toEqual(footprint(atOnce.engine));
+        expect(inSteps.engine.counters()).toEqual(atOnce.engine.counters());
       }),
       { numRuns: 500 },
     );

@@ -31,6 +31,39 @@ describe('input', () => {
   });
 });
 
+describe('steps', () => {
+  it('pauses after each unit, and takes what was set before the first step', () => {
+    const engine = new Engine();
+    const numbers = engine.input<number>('number');
+    const doubles = engine.derive<number>('double', numbers, (key, read) => 2 * (read(numbers, key) ?? 0));
+    for (const key of ['a', 'b', 'c']) numbers.set(key, 1);
+    const steps = engine.steps();
+    numbers.set('a', 2);
+    steps.next();
+    numbers.set('b', 5);
+    while (doubles.size < 2) expect(steps.next().done).toBe(false);
+    expect([...doubles.keys()]).toEqual(['a', 'b']);
+    let step = steps.next();
+    while (step.done !== true) step = steps.next();
+    expect([...step.value.of(doubles)]).toEqual([
+      ['a', 4],
+      ['b', 2],
+      ['c', 2],
+    ]);
+    expect([...engine.pass().of(doubles)]).toEqual([['b', 10]]);
+  });
+
+  it('lets no other pass begin before the end', () => {
+    const engine = new Engine();
+    engine.input<number>('number').set('a', 1);
+    const steps = engine.steps();
+    steps.next();
+    expect(() => engine.pass()).toThrow('a pass is under way');
+    while (steps.next().done !== true);
+    expect(engine.pass().changed.size).toBe(0);
+  });
+});
+
 describe('derive', () => {
   /** Doubles of numbers, then a text made of them, both counting their runs. */
   function createChain() {

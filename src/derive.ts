@@ -8,6 +8,9 @@
 /** Name of one entry of a table. */
 export type Key = string;
 
+/** A pass under way, to be advanced to its end; the end returns what changed. It stops after each unit. */
+export type PassSteps = Generator<void, Pass, void>;
+
 /** What a unit sees of the world. Every read is recorded, also of keys that are absent. */
 export type Reader = <V>(from: Table<V>, key: Key) => V | undefined;
 
@@ -20,7 +23,7 @@ export interface Table<out V> {
 }
 
 export interface Input<V> extends Table<V> {
-  /** Takes effect in the next pass; `undefined` removes the key. */
+  /** Takes effect in the pass that begins next; `undefined` removes the key. */
   set(key: Key, value: V | undefined): void;
 }
 
@@ -134,7 +137,8 @@ abstract class AbstractTable implements Table<unknown> {
     this.rank = rank;
   }
 
-  abstract sweep(): void;
+  /** Settles this table; pauses after each unit, so that a long pass can be interrupted. */
+  abstract sweep(): Iterable<void>;
 
   get(key: Key): unknown {
     return this.nodes.get(key)?.value;
@@ -168,7 +172,10 @@ abstract class AbstractTable implements Table<unknown> {
 }
 
 class InputTable extends AbstractTable {
-  readonly incoming = new Map<Key, unknown>();
+  /** What was set since the last pass began. */
+  private incoming = new Map<Key, unknown>();
+  /** What the running pass takes over. */
+  private taken = new Map<Key, unknown>();
   readonly equal: Equal<unknown>;
 
   constructor(engine: Engine, name: string, rank: number, equal: Equal<unknown>) {
@@ -180,15 +187,21 @@ class InputTable extends AbstractTable {
     this.incoming.set(key, value);
   }
 
-  sweep(): void {
-    for (const [key, value] of this.incoming) {
+  /** What is set from now on belongs to the next pass. */
+  take(): void {
+    [this.taken, this.incoming] = [this.incoming, this.taken];
+  }
+
+  *sweep(): Iterable<void> {
+    for (const [key, value] of this.taken) {
       const node = this.node(key);
       if (same(node.value, value, this.equal)) {
         this.counters.equalStops++;
         node.forgetIfUnused();
       } else this.change(node, value);
+      yield;
     }
-    this.incoming.clear();
+    this.taken.clear();
   }
 }
 
@@ -213,10 +226,11 @@ class UnitTable extends AbstractTable {
     this.alive = unit.alive;
   }
 
-  sweep(): void {
+  *sweep(): Iterable<void> {
     for (const node of this.dirtyNodes) {
       node.dirty = false;
       this.run(node);
+      yield;
     }
     this.dirtyNodes.clear();
   }
@@ -290,10 +304,16 @@ class ReducedTable extends AbstractTable {
     }
   }
 
-  sweep(): void {
-    for (const source of this.changedSources) this.move(source);
+  *sweep(): Iterable<void> {
+    for (const source of this.changedSources) {
+      this.move(source);
+      yield;
+    }
     this.changedSources.clear();
-    for (const group of this.touchedGroups) this.show(group);
+    for (const group of this.touchedGroups) {
+      this.show(group);
+      yield;
+    }
     this.touchedGroups.clear();
   }
 
@@ -342,6 +362,8 @@ class ReducedTable extends AbstractTable {
 
 export class Engine {
   private readonly tables: AbstractTable[] = [];
+  private readonly inputs: InputTable[] = [];
+  private passing = false;
   /** Bookkeeping of the running pass, written by the tables. */
   touched: Node[] = [];
   failures: UnitFailure[] = [];
@@ -352,6 +374,7 @@ export class Engine {
   input<V>(name: string, equal: Equal<V> = Object.is): Input<V> {
     const table = new InputTable(this, name, this.tables.length, equal as Equal<unknown>);
     this.tables.push(table);
+    this.inputs.push(table);
     return table as unknown as Input<V>;
   }
 
@@ -414,7 +437,22 @@ export class Engine {
 
   /** Settles every table once, in order. */
   pass(): Pass {
-    for (const table of this.tables) table.sweep();
+    const steps = this.steps();
+    let step = steps.next();
+    while (step.done !== true) step = steps.next();
+    return step.value;
+  }
+
+  /**
+   * The same pass a unit at a time, for whoever must do other things meanwhile. It begins with the first step, takes what was
+   * set until then, and has to be advanced to its end; until then tables are half new and half old, and no other can begin.
+   * @throws Error when another pass is under way.
+   */
+  *steps(): PassSteps {
+    if (this.passing) throw new Error('a pass is under way already');
+    this.passing = true;
+    for (const input of this.inputs) input.take();
+    for (const table of this.tables) yield* table.sweep();
     const changed = new Map<Table<unknown>, Map<Key, unknown>>();
     for (const node of this.touched) {
       node.touched = false;
@@ -424,11 +462,13 @@ export class Engine {
         changed.set(node.table, entries);
       }
       entries.set(node.key, node.value);
+      yield;
     }
     const { failures, recovered } = this;
     this.touched = [];
     this.failures = [];
     this.recovered = [];
+    this.passing = false;
     return {
       changed,
       failures,

@@ -37,7 +37,8 @@ export interface ControlPlane {
   readonly logger: Logger;
   readonly reporter: Reporter;
   /**
-   * Reads everything, commits it, and only then listens. Resolves with the addresses that were really bound.
+   * Reads everything, commits it, and only then listens; health is answered meanwhile. Resolves with the addresses that were
+   * really bound: none if the end came first.
    * @throws ConfigurationError when something that the flags name cannot be used; XdsAddressError likewise.
    */
   start(): Promise<readonly string[]>;
@@ -113,7 +114,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       if (debug) await configured(debug.listen(), '--debug-socket');
       await configured(source.start(), '--manifests');
       stopToday = followToday(state, () => controller.notify(false));
-      controller.start();
+      await controller.start();
+      if (stopping) return [];
       const bound: string[] = [];
       for (const address of options.xdsAddresses) bound.push(await server.listen(address));
       return bound;

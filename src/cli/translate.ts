@@ -79,7 +79,7 @@ export async function translateManifests(
   await source.start().catch((error: Error) => {
     throw new ConfigurationError(`--manifests: ${error.message}`);
   });
-  controller.start();
+  await controller.start();
   const typeUrls = new Map(emitter.resources.map(({ typeUrl }) => [typeUrl.slice(typeUrl.indexOf('/') + 1), typeUrl]));
   const resources = Object.fromEntries(
     Object.entries(SECTIONS).flatMap(([section, message]) => {

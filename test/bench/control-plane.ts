@@ -52,7 +52,7 @@ async function start(request: StartRequest): Promise<Running> {
   const startedAt = performance.now();
   state.apply(decode(worldManifests(request.ingresses, request.pairs, request.backendPort)));
   const decodedAt = performance.now();
-  controller.start();
+  await controller.start();
   const builtAt = performance.now();
   await server.listen(`unix:${request.xdsSocket}`);
   const times = { boot: bootMs, decode: decodedAt - startedAt, build: builtAt - decodedAt };

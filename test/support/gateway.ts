@@ -102,7 +102,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   const adminSocket = join(folder, 'admin.sock');
   const admin = createAdmin({ socketPath: adminSocket });
   state.apply(changesOf(options.manifests ?? []));
-  controller.start();
+  await controller.start();
   await server.listen(`unix:${xdsSocket}`);
   const envoy = await startEnvoy(folder, xdsSocket, adminSocket, options);
 
