@@ -1,12 +1,10 @@
 /** A standing load that tolerates no failed request and no closed connection. */
-import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
-import { type ClientHttp2Session, connect as http2Connect } from 'node:http2';
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
+import { createHttp2, getHttp1, openWebSocket, type Target } from './probe-clients.ts';
 
-export interface ProbeOptions {
-  readonly httpPort: number;
-  readonly httpsPort: number;
-  readonly host: string;
+export interface ProbeOptions extends Target {
   /** Requests per second, all kinds together. */
   readonly rate: number;
 }
@@ -17,7 +15,7 @@ export interface ProbeReport {
   readonly failures: readonly string[];
   /** Connections that ended before they had served as many requests as they may. */
   readonly closed: readonly string[];
-  /** Messages that came back over the WebSocket. */
+  /** Messages that came back, over the WebSocket with fewer of them. */
   readonly messages: number;
   readonly seconds: number;
 }
@@ -33,12 +31,17 @@ const REQUESTS_PER_CONNECTION = 1000;
 const TICK_MS = 20;
 const MAX_SECONDS = 120;
 const MAX_PER_TICK = 40;
-/** A client that sends on while the proxy says goodbye loses requests, whoever the proxy is; so it changes before. */
-const HTTP2_REQUESTS_PER_CONNECTION = 900;
+/** A machine that cannot carry the load gets less of it, and not ever later answers. */
+const MAX_IN_FLIGHT = 100;
+/** How requests are sent, in turn. */
+const WAYS = [
+  ...['kept', 'kept TLS', 'HTTP/2', 'kept', 'new', 'HTTP/2', 'kept TLS', 'kept', 'HTTP/2', 'kept'],
+  ...['kept', 'kept TLS', 'HTTP/2', 'kept', 'new', 'HTTP/2', 'kept TLS', 'kept', 'HTTP/2', 'new TLS'],
+] as const;
 
 /**
- * Half of the requests go over kept HTTP/1.1 connections, some over new ones, the rest over HTTP/2 with TLS; beside them one
- * WebSocket that sends a message in every tick. The backend must answer every path with 200 and echo WebSocket frames.
+ * Requests over kept and over new connections of HTTP/1.1, with and without TLS, and over HTTP/2 with TLS; beside them two
+ * WebSockets, one with TLS, that send a message in every tick. The backend must answer every path with 200 and echo WebSocket frames.
  */
 export async function startProbe(options: ProbeOptions): Promise<Probe> {
   const failures: string[] = [];
@@ -47,31 +50,42 @@ export async function startProbe(options: ProbeOptions): Promise<Probe> {
   let requests = 0;
   let stopping = false;
   const lose = (what: string) => {
-    if (!stopping) closed.push(what);
+    if (!stopping) closed.push(`${options.host}, ${what}`);
   };
-  const agent = new Agent({ keepAlive: true, maxSockets: 4 });
+  const agent = new HttpAgent({ keepAlive: true, maxSockets: 4 });
+  const tlsAgent = new HttpsAgent({ keepAlive: true, maxSockets: 4 });
   const served = new Map<Socket, number>();
   const http2 = createHttp2(options, lose);
-  const webSocket = await openWebSocket(options, lose);
+  const webSockets = await Promise.all([
+    openWebSocket(options, false, () => lose('WebSocket')),
+    openWebSocket(options, true, () => lose('WebSocket with TLS')),
+  ]);
 
-  const track = (kind: string, sent: Promise<number>) => {
+  const track = (way: string, sent: Promise<number>) => {
     requests++;
     const done = sent
       .then(
-        (status) => void (status !== 200 && failures.push(`${kind}: status ${status}`)),
-        (error: Error) => void failures.push(`${kind}: ${error.message}`),
+        (status) => void (status !== 200 && failures.push(`${options.host}, ${way}: status ${status}`)),
+        (error: Error) => void failures.push(`${options.host}, ${way}: ${error.message}`),
       )
       .finally(() => inFlight.delete(done));
     inFlight.add(done);
   };
-  const onSocket = (socket: Socket) => {
+  const onSocket = (way: string) => (socket: Socket) => {
     if (!served.has(socket)) {
       socket.once('close', () => {
-        if ((served.get(socket) ?? 0) < REQUESTS_PER_CONNECTION)
-          lose(`HTTP/1.1 connection after ${served.get(socket)} requests`);
+        const count = served.get(socket) ?? 0;
+        if (count < REQUESTS_PER_CONNECTION) lose(`${way} HTTP/1.1 connection after ${count} requests`);
       });
     }
     served.set(socket, (served.get(socket) ?? 0) + 1);
+  };
+  const senders: Readonly<Record<(typeof WAYS)[number], () => Promise<number>>> = {
+    kept: () => getHttp1(options, { tls: false, agent, onSocket: onSocket('kept') }),
+    new: () => getHttp1(options, { tls: false }),
+    'kept TLS': () => getHttp1(options, { tls: true, agent: tlsAgent, onSocket: onSocket('kept TLS') }),
+    'new TLS': () => getHttp1(options, { tls: true }),
+    'HTTP/2': http2.get,
   };
 
   const begin = performance.now();
@@ -80,19 +94,13 @@ export async function startProbe(options: ProbeOptions): Promise<Probe> {
     const seconds = (performance.now() - begin) / 1000;
     if (seconds > MAX_SECONDS) return;
     // What a busy machine could not send in time is sent in the next ticks, up to a limit: the probe is a load, not a flood.
-    const due = Math.min(Math.floor(seconds * options.rate) - sent, MAX_PER_TICK);
+    const due = Math.min(Math.floor(seconds * options.rate) - sent, MAX_PER_TICK, MAX_IN_FLIGHT - inFlight.size);
     for (let index = 0; index < due; index++) {
-      const kind = (sent + index) % 10;
-      if (kind < 5) track('kept connection', getHttp1(options, agent, onSocket));
-      else if (kind < 6)
-        track(
-          'new connection',
-          getHttp1(options, undefined, () => {}),
-        );
-      else track('HTTP/2', http2.get());
+      const way = WAYS[(sent + index) % WAYS.length]!;
+      track(way, senders[way]());
     }
     sent += Math.max(0, due);
-    webSocket.send();
+    for (const webSocket of webSockets) webSocket.send();
   }, TICK_MS);
 
   return {
@@ -102,130 +110,16 @@ export async function startProbe(options: ProbeOptions): Promise<Probe> {
       await Promise.all(inFlight);
       stopping = true;
       agent.destroy();
+      tlsAgent.destroy();
       http2.close();
-      webSocket.close();
+      for (const webSocket of webSockets) webSocket.close();
       return {
         requests,
         failures,
         closed,
-        messages: webSocket.received(),
+        messages: Math.min(...webSockets.map((webSocket) => webSocket.received())),
         seconds: (performance.now() - begin) / 1000,
       };
     },
-  };
-}
-
-const REQUEST_TIMEOUT_MS = 10_000;
-
-function getHttp1(
-  options: ProbeOptions,
-  agent: Agent | undefined,
-  onSocket: (socket: Socket) => void,
-): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const outgoing = httpRequest(
-    {
-      host: '127.0.0.1',
-      port: options.httpPort,
-      path: '/probe',
-      headers: { host: options.host },
-      agent: agent ?? false,
-    },
-    (response: IncomingMessage) => {
-      response.resume();
-      response.on('end', () => resolve(response.statusCode ?? 0));
-      response.on('error', reject);
-    },
-  );
-  outgoing.setTimeout(REQUEST_TIMEOUT_MS, () => outgoing.destroy(new Error('no answer')));
-  outgoing.on('socket', onSocket);
-  outgoing.on('error', reject);
-  outgoing.end();
-  return promise;
-}
-
-interface Http2Connection {
-  readonly session: ClientHttp2Session;
-  requests: number;
-}
-
-function createHttp2(options: ProbeOptions, lose: (what: string) => void) {
-  let current: Http2Connection | undefined;
-  const connect = (): Http2Connection => {
-    const session = http2Connect(`https://127.0.0.1:${options.httpsPort}`, {
-      rejectUnauthorized: false,
-      servername: options.host,
-    });
-    const connection = { session, requests: 0 };
-    session.on('error', () => {});
-    session.on('goaway', () => {
-      if (connection === current) lose(`HTTP/2 connection after ${connection.requests} requests`);
-    });
-    return connection;
-  };
-  const connection = (): Http2Connection => {
-    const used = current;
-    if (used === undefined || used.session.closed || used.session.destroyed) current = connect();
-    else if (used.requests >= HTTP2_REQUESTS_PER_CONNECTION) {
-      current = connect();
-      used.session.close();
-    }
-    return current as Http2Connection;
-  };
-  return {
-    get: (): Promise<number> => {
-      const { promise, resolve, reject } = Promise.withResolvers<number>();
-      const open = connection();
-      open.requests++;
-      const stream = open.session.request({ ':path': '/probe', ':authority': options.host });
-      stream.setTimeout(REQUEST_TIMEOUT_MS, () => reject(new Error('no answer')));
-      let status = 0;
-      stream.on('response', (headers) => {
-        status = headers[':status'] ?? 0;
-      });
-      stream.resume();
-      stream.on('end', () => resolve(status));
-      stream.on('error', reject);
-      stream.end();
-      return promise;
-    },
-    close: () => current?.session.destroy(),
-  };
-}
-
-/** A text frame `ping` with a mask of zeros; an echo of it has no mask. */
-const PING = Buffer.from([0x81, 0x84, 0, 0, 0, 0, ...Buffer.from('ping')]);
-const ECHOED_BYTES = 6;
-
-async function openWebSocket(options: ProbeOptions, lose: (what: string) => void) {
-  const opened = Promise.withResolvers<Socket>();
-  const outgoing = httpRequest({
-    host: '127.0.0.1',
-    port: options.httpPort,
-    path: '/probe',
-    agent: false,
-    headers: {
-      host: options.host,
-      connection: 'Upgrade',
-      upgrade: 'websocket',
-      'sec-websocket-version': '13',
-      'sec-websocket-key': Buffer.from('0123456789abcdef').toString('base64'),
-    },
-  });
-  outgoing.on('upgrade', (_response, socket) => opened.resolve(socket));
-  outgoing.on('response', (response) => opened.reject(new Error(`no WebSocket: status ${response.statusCode}`)));
-  outgoing.on('error', opened.reject);
-  outgoing.end();
-  const socket = await opened.promise;
-  let bytes = 0;
-  socket.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-  });
-  socket.on('error', () => {});
-  socket.on('close', () => lose('WebSocket'));
-  return {
-    send: () => void socket.write(PING),
-    received: () => Math.floor(bytes / ECHOED_BYTES),
-    close: () => socket.destroy(),
   };
 }
