@@ -192,13 +192,23 @@ export const inspectFlags = {
 } as const satisfies Record<string, Options>;
 
 export const bootstrapFlags = {
+  role: {
+    choices: ['gateway', 'sidecar'] as const,
+    default: 'gateway',
+    requiresArg: true,
+    describe: 'gateway: one of many proxies; sidecar: the proxy beside a control plane, in the same pod',
+  },
   'xds-address': {
     type: 'string',
     requiresArg: true,
-    default: '127.0.0.1:18000',
-    describe: 'Where the control plane listens: unix:PATH or HOST:PORT',
+    describe:
+      'Where the control plane listens: unix:PATH or HOST:PORT; without it 127.0.0.1:18000, of a sidecar unix:/run/ingress-xds/xds.sock',
   },
-  'node-id': { type: 'string', requiresArg: true, describe: 'Name of the proxy; without it the name of this machine' },
+  'node-id': {
+    type: 'string',
+    requiresArg: true,
+    describe: 'Name of the proxy; without it $POD_NAME, or the name of this machine',
+  },
   'node-cluster': {
     type: 'string',
     requiresArg: true,
@@ -269,7 +279,8 @@ export interface InspectArguments {
 }
 
 export interface BootstrapArguments {
-  readonly xdsAddress: string;
+  readonly role: 'gateway' | 'sidecar';
+  readonly xdsAddress?: string;
   readonly nodeId?: string;
   readonly nodeCluster: string;
   readonly adminSocket: string;

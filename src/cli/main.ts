@@ -83,10 +83,9 @@ export async function main(argv: readonly string[]): Promise<number> {
       'bootstrap',
       'Print the bootstrap of an Envoy that connects to serve',
       (command) =>
-        withFlags(command, bootstrapFlags).example(
-          '$0 bootstrap --xds-address unix:/run/ingress-xds/xds.sock > envoy.yaml && envoy -c envoy.yaml',
-          'a gateway',
-        ),
+        withFlags(command, bootstrapFlags)
+          .example('$0 bootstrap --xds-address unix:/run/ingress-xds/xds.sock > envoy.yaml', 'a gateway')
+          .example('$0 bootstrap --role sidecar > envoy.yaml && envoy -c envoy.yaml', 'beside a control plane'),
       async (parsed) => {
         const { bootstrap } = await import('./bootstrap-command.ts');
         code = bootstrap(normalize(parsed) as unknown as BootstrapArguments);

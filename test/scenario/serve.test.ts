@@ -18,6 +18,8 @@ import { freePorts } from '../support/static-envoy.ts';
 vi.setConfig({ testTimeout: 180_000 });
 
 const HOST = 'shop.example.com';
+/** What Envoy says at its start when connections are not limited. */
+const UNLIMITED = 'There is no configured limit to the number of allowed active downstream connections';
 
 let folder: string;
 let manifests: string;
@@ -95,6 +97,37 @@ test('an Envoy with the printed bootstrap serves HTTP and HTTPS over a Unix sock
   const edge = await connectEdge(address);
   await answers(edge, false);
   await answers(edge, true);
+  expect(edge.log()).toContain(UNLIMITED);
+});
+
+test('a sidecar serves, and takes a limited number of connections', async () => {
+  const { address } = await startServe('--xds-address', `unix:${socket}`);
+  const edge = await startEdge(address, (bootstrap) => bootstrap, ['--role', 'sidecar']);
+  edges.push(edge);
+  await answers(edge, false);
+  await answers(edge, true);
+  // Envoy says so when connections are not limited.
+  expect(edge.log()).not.toContain(
+    'There is no configured limit to the number of allowed active downstream connections',
+  );
+});
+
+test.each([
+  ['gateway', {}, { id: 'pod-1', xds: { socket_address: { address: '127.0.0.1', port_value: 18000 } } }],
+  ['sidecar', { 'node-id': 'x' }, { id: 'x', xds: { pipe: { path: '/run/ingress-xds/xds.sock' } } }],
+])('the bootstrap of a %s with defaults', async (role, flags, { id, xds }) => {
+  const args = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]);
+  const command = startCommand(['bootstrap', '--role', role, '--output', 'json', ...args], { POD_NAME: 'pod-1' });
+  started.push(command);
+  expect(await command.exit).toBe(0);
+  const bootstrap: unknown = JSON.parse(command.output());
+  const address = { load_assignment: { endpoints: [{ lb_endpoints: [{ endpoint: { address: xds } }] }] } };
+  expect(bootstrap).toMatchObject({ node: { id }, static_resources: { clusters: [address] } });
+});
+
+test('a sidecar over TCP is refused', async () => {
+  const { code, output } = await runCommand(['bootstrap', '--role', 'sidecar', '--xds-address', '127.0.0.1:18000']);
+  expect([code, output.trim()]).toEqual([2, expect.stringContaining('--xds-address=unix:PATH')]);
 });
 
 test('an Envoy that speaks state of the world converges, and follows changes', async () => {

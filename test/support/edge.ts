@@ -14,14 +14,18 @@ export interface Edge {
   stop(): Promise<void>;
 }
 
-/** @param change what to change in the bootstrap, which is in JSON form. */
+/**
+ * @param change what to change in the bootstrap, which is in JSON form.
+ * @param more flags of `bootstrap`.
+ */
 export async function startEdge(
   xdsAddress: string,
   change: (bootstrap: string) => string = (text) => text,
+  more: readonly string[] = [],
 ): Promise<Edge> {
   const { path } = await findEnvoy();
   const folder = await mkdtemp(join(tmpdir(), 'edge-'));
-  const flags = ['--xds-address', xdsAddress, '--node-id', 'edge-1', '--output', 'json'];
+  const flags = ['--xds-address', xdsAddress, '--node-id', 'edge-1', '--output', 'json', ...more];
   const { code, output } = await runCommand(['bootstrap', ...flags]);
   if (code !== 0) throw new Error(output);
   await writeFile(join(folder, 'envoy.json'), change(output), { mode: 0o600 });
