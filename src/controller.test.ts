@@ -2,8 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { makePair, type Pair } from '../test/support/pki.ts';
 import { createPipeline, type Pipeline } from './cli/pipeline.ts';
 import type { Settled } from './controller.ts';
-import { endpointSlice, ingress, rule, service, upsert } from './ingress/testing.ts';
-import { PrivateKey } from './model/proxy-model.ts';
+import { defaultOptions, endpointSlice, ingress, rule, service, upsert } from './ingress/testing.ts';
 import { systemClock } from './xds/clock.ts';
 
 let generated: Pair;
@@ -18,17 +17,7 @@ function createWorld(onPause: (pipeline: Pipeline, pause: number) => void = () =
   let now = 0;
   let pauses = 0;
   const pipeline: Pipeline = createPipeline({
-    build: {
-      ingressClass: 'nginx',
-      controllerClass: 'k8s.io/ingress-nginx',
-      ingressClassByName: false,
-      watchIngressWithoutClass: false,
-      classNameWithoutObjects: true,
-      annotationsPrefix: 'nginx.ingress.kubernetes.io',
-      httpPort: 80,
-      httpsPort: 443,
-      generatedCertificate: { chain: generated.chain, key: new PrivateKey(generated.key) },
-    },
+    build: defaultOptions(generated),
     emit: { ipv6: true },
     onSettled: (one) => settled.push(one),
     clock: {

@@ -116,6 +116,21 @@ export function remove({ kind, namespace, name }: KubernetesObject): ObjectChang
 /** An object to be set, or a change. */
 export type Change = KubernetesObject | ObjectChange;
 
+/** What the command line gives without flags. */
+export function defaultOptions(generated: PemPair): BuildOptions {
+  return {
+    ingressClass: 'nginx',
+    controllerClass: 'k8s.io/ingress-nginx',
+    ingressClassByName: false,
+    watchIngressWithoutClass: false,
+    classNameWithoutObjects: true,
+    annotationsPrefix: 'nginx.ingress.kubernetes.io',
+    httpPort: 80,
+    httpsPort: 443,
+    generatedCertificate: { chain: generated.chain, key: new PrivateKey(generated.key) },
+  };
+}
+
 /** An engine with its state and build, and the part of the controller that writes memory. */
 export class World {
   readonly engine = new Engine();
@@ -123,18 +138,7 @@ export class World {
   readonly build: Build;
 
   constructor(generated: PemPair, options: Partial<BuildOptions> = {}) {
-    this.build = createBuild(this.engine, this.state, {
-      ingressClass: 'nginx',
-      controllerClass: 'k8s.io/ingress-nginx',
-      ingressClassByName: false,
-      watchIngressWithoutClass: false,
-      classNameWithoutObjects: true,
-      annotationsPrefix: 'nginx.ingress.kubernetes.io',
-      httpPort: 80,
-      httpsPort: 443,
-      generatedCertificate: { chain: generated.chain, key: new PrivateKey(generated.key) },
-      ...options,
-    });
+    this.build = createBuild(this.engine, this.state, { ...defaultOptions(generated), ...options });
   }
 
   get model(): ProxyModel {

@@ -2,6 +2,7 @@
  * The whole pipeline, without a proxy: what is published depends on the objects alone, not on how they came, and an edit of one
  * Ingress reaches what belongs to it.
  */
+
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createPipeline, type Pipeline } from '../../src/cli/pipeline.ts';
@@ -10,6 +11,7 @@ import type { Ingress, KubernetesObject } from '../../src/cluster/objects.ts';
 import { decode } from '../../src/envoy/codec.ts';
 import {
   configMap,
+  defaultOptions,
   endpointSlice,
   externalName,
   ingress,
@@ -22,7 +24,7 @@ import {
   upsert,
 } from '../../src/ingress/testing.ts';
 import { compareDiagnostics } from '../../src/model/diagnostic-change.ts';
-import { DEFAULT_HOST, PrivateKey } from '../../src/model/proxy-model.ts';
+import { DEFAULT_HOST } from '../../src/model/proxy-model.ts';
 import type { Clock } from '../../src/xds/clock.ts';
 import { typeUrls } from '../../src/xds/resource.ts';
 import { makePair, type Pair } from '../support/pki.ts';
@@ -48,18 +50,10 @@ const AT_ONCE: Clock = {
 function startPipeline(): Pipeline {
   const pipeline = createPipeline({
     build: {
-      ingressClass: 'nginx',
-      controllerClass: 'k8s.io/ingress-nginx',
-      ingressClassByName: false,
-      watchIngressWithoutClass: false,
-      classNameWithoutObjects: true,
-      annotationsPrefix: 'nginx.ingress.kubernetes.io',
+      ...defaultOptions(generated),
       configMap: 'a/config',
       defaultBackendService: 'a/s0',
       defaultSslCertificate: 'a/t1',
-      httpPort: 80,
-      httpsPort: 443,
-      generatedCertificate: { chain: generated.chain, key: new PrivateKey(generated.key) },
     },
     emit: { ipv6: true },
     clock: AT_ONCE,

@@ -1,9 +1,10 @@
 /** A control plane that builds thousands of Ingresses for the first time answers health checks meanwhile, and sends nothing. */
+
 import { expect, test } from 'vitest';
 import { createPipeline } from '../../src/cli/pipeline.ts';
 import { createHealthServer } from '../../src/console/health.ts';
 import type { Settled } from '../../src/controller.ts';
-import { PrivateKey } from '../../src/model/proxy-model.ts';
+import { defaultOptions } from '../../src/ingress/testing.ts';
 import { changesOf } from '../support/gateway.ts';
 import { send } from '../support/http-client.ts';
 import { endpointSlice, ingress, type Manifest, service } from '../support/manifests.ts';
@@ -27,17 +28,7 @@ test('health is answered during the first pass, and nothing is committed before 
   const generated = await makePair(['ingress.local']);
   const settled: Settled[] = [];
   const { state, controller, store, build } = createPipeline({
-    build: {
-      ingressClass: 'nginx',
-      controllerClass: 'k8s.io/ingress-nginx',
-      ingressClassByName: false,
-      watchIngressWithoutClass: false,
-      classNameWithoutObjects: true,
-      annotationsPrefix: 'nginx.ingress.kubernetes.io',
-      httpPort: 80,
-      httpsPort: 443,
-      generatedCertificate: { chain: generated.chain, key: new PrivateKey(generated.key) },
-    },
+    build: defaultOptions(generated),
     emit: { ipv6: true },
     onSettled: (one) => settled.push(one),
   });

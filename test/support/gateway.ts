@@ -15,7 +15,7 @@ import { buildBootstrap } from '../../src/envoy/bootstrap.ts';
 import { envoyArguments } from '../../src/envoy/command-line.ts';
 import type { EmitOptions } from '../../src/envoy/emit.ts';
 import type { BuildOptions } from '../../src/ingress/build.ts';
-import { PrivateKey } from '../../src/model/proxy-model.ts';
+import { defaultOptions } from '../../src/ingress/testing.ts';
 import type { XdsEvent } from '../../src/xds/observer.ts';
 import { createXdsServer, type XdsServer } from '../../src/xds/server.ts';
 import type { Manifest } from './manifests.ts';
@@ -76,19 +76,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     wake();
   };
   const pipeline = createPipeline({
-    build: {
-      ingressClass: 'nginx',
-      controllerClass: 'k8s.io/ingress-nginx',
-      ingressClassByName: false,
-      watchIngressWithoutClass: false,
-      classNameWithoutObjects: true,
-      annotationsPrefix: 'nginx.ingress.kubernetes.io',
-      disableCatchAll: false,
-      httpPort,
-      httpsPort,
-      generatedCertificate: { chain: generated.chain, key: new PrivateKey(generated.key) },
-      ...options.build,
-    },
+    build: { ...defaultOptions(generated), httpPort, httpsPort, ...options.build },
     emit: { ipv6: await hasIpv6(), ...options.emit },
     observe,
     onSettled: (settled) => {
