@@ -91,6 +91,8 @@ async function startBackend(name: string): Promise<number> {
   return (server.address() as { port: number }).port;
 }
 
+// Only an orderly end runs the handlers that end Envoy.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 const options = readOptions(process.argv.slice(2));
 if (options === undefined) {
   console.error(USAGE);
