@@ -1,6 +1,6 @@
 import { toJson } from '../envoy/codec.ts';
 import { messageType } from '../envoy/schema.ts';
-import { typeUrls } from '../xds/resource.ts';
+import { shortTypeName, typeUrls } from '../xds/resource.ts';
 import type { XdsServer } from '../xds/server.ts';
 import type { SnapshotStore } from '../xds/store.ts';
 
@@ -45,12 +45,8 @@ export function createInspection(store: SnapshotStore, server: Pick<XdsServer, '
 function typeUrlOf(text: string): string | undefined {
   const wanted = text.toLowerCase();
   const isMeant = ([title, url]: readonly [string, string]) =>
-    [title, title.replace(/s$/, ''), shortName(url).toLowerCase(), url.toLowerCase()].includes(wanted);
+    [title, title.replace(/s$/, ''), shortTypeName(url).toLowerCase(), url.toLowerCase()].includes(wanted);
   return Object.entries(TYPES).find(isMeant)?.[1];
-}
-
-function shortName(typeUrl: string): string {
-  return typeUrl.slice(typeUrl.lastIndexOf('.') + 1);
 }
 
 function summarize(store: SnapshotStore, title: string, typeUrl: string): unknown {

@@ -3,7 +3,7 @@ import { parseLocalEndpoints } from '../files/local-endpoints.ts';
 import { createFilesSource, type FilesSource } from '../files/manifests.ts';
 import type { FilesBatch } from '../files/store.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
-import { compareDiagnostics } from '../model/diagnostic-change.ts';
+import { compareDiagnostics, type DiagnosticChange } from '../model/diagnostic-change.ts';
 import { createEchoEndpoints } from './echo-endpoints.ts';
 import { type SourceArguments, UsageError } from './flags.ts';
 
@@ -11,7 +11,7 @@ export interface ManifestSourceOptions {
   readonly state: ClusterState;
   /** Objects were put into the state; `urgent` when all of them are endpoints. */
   onApplied(urgent: boolean): void;
-  onDiagnostics(change: { readonly added: readonly Diagnostic[]; readonly removed: readonly Diagnostic[] }): void;
+  onDiagnostics(change: DiagnosticChange): void;
   onError(error: unknown): void;
 }
 

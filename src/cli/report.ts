@@ -1,8 +1,10 @@
 import type { Settled } from '../controller.ts';
-import type { Diagnostic } from '../model/diagnostic.ts';
+import type { Diagnostic, SourcePosition } from '../model/diagnostic.ts';
+import type { DiagnosticChange } from '../model/diagnostic-change.ts';
 import { describeRef } from '../model/object-ref.ts';
 import type { ProxyModel } from '../model/proxy-model.ts';
 import type { XdsEvent } from '../xds/observer.ts';
+import { shortTypeName } from '../xds/resource.ts';
 import type { Logger } from './logger.ts';
 import type { ManifestSource } from './manifest-source.ts';
 import { curlCommands, servedTable } from './served-table.ts';
@@ -10,7 +12,7 @@ import { curlCommands, servedTable } from './served-table.ts';
 export interface Reporter {
   observe(event: XdsEvent): void;
   settled(settled: Settled): void;
-  diagnosed(change: { readonly added: readonly Diagnostic[]; readonly removed: readonly Diagnostic[] }): void;
+  diagnosed(change: DiagnosticChange): void;
   /** Says what is served, and how to try it where Envoy is at hand. */
   ready(ports: { readonly http: number; readonly https: number }): void;
   /** Says what is served to Envoys elsewhere. */
@@ -57,12 +59,20 @@ export function createReporter(options: {
 /** `deploy/shop.yaml:12:9 Ingress shop/web spec.rules[0].host: "a b" is no DNS name (IngressHostInvalid)` */
 export function describeDiagnostic(diagnostic: Diagnostic, locate?: ManifestSource['locate']): string {
   const { ref, field, message, code } = diagnostic;
-  const source = diagnostic.source ?? (ref && locate?.(ref, field));
+  const source = positionOf(diagnostic, locate);
   const position = source && `${source.file}:${source.line}:${source.column}`;
   const about = [position, ref && describeRef(ref), field]
     .filter((part) => part !== undefined && part !== '')
     .join(' ');
   return `${about === '' ? '' : `${about}: `}${message} (${code})`;
+}
+
+/** Where in the files that is which a Diagnostic is about, as far as anybody knows. */
+export function positionOf(
+  { source, ref, field }: Diagnostic,
+  locate?: ManifestSource['locate'],
+): SourcePosition | undefined {
+  return source ?? (ref && locate?.(ref, field));
 }
 
 /** For programs that read the log; the message says the same in words. */
@@ -75,18 +85,14 @@ function reportXds(logger: Logger, event: XdsEvent): void {
     const resources = event.resources.map(
       ({ name, origin }) => `${name}${origin.length > 0 ? ` (from ${origin.join(', ')})` : ''}`,
     );
-    logger.error(`Envoy rejected ${shortType(event.typeUrl)} ${resources.join(', ')}: ${event.message}`);
+    logger.error(`Envoy rejected ${shortTypeName(event.typeUrl)} ${resources.join(', ')}: ${event.message}`);
   } else if (event.kind === 'gateTimeout') {
-    logger.warn(`${shortType(event.typeUrl)} sent although Envoy has not accepted the clusters before it`);
+    logger.warn(`${shortTypeName(event.typeUrl)} sent although Envoy has not accepted the clusters before it`);
   } else if (event.kind === 'withheld') {
     logger.warn(`secrets are withheld from stream ${event.stream}: its connection is not encrypted`);
   } else if (event.kind === 'closed' && event.status !== undefined && event.status.code !== 0) {
     logger.warn(`stream of an Envoy ended: ${event.status.message}`);
   }
-}
-
-function shortType(typeUrl: string): string {
-  return typeUrl.slice(typeUrl.lastIndexOf('.') + 1);
 }
 
 /** A line for each kind of thing that changed, with what it cost. */

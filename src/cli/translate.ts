@@ -1,5 +1,6 @@
 import { stringify } from 'yaml';
 import { type MessageName, toJson } from '../envoy/codec.ts';
+import { typeUrlPrefix } from '../envoy/schema.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import {
   buildOptionsFrom,
@@ -12,7 +13,7 @@ import {
 import { generateCertificate } from './generated-certificate.ts';
 import { createManifestSource } from './manifest-source.ts';
 import { createPipeline } from './pipeline.ts';
-import { describeDiagnostic } from './report.ts';
+import { describeDiagnostic, positionOf } from './report.ts';
 
 export interface TranslateArguments extends SourceArguments, IngressArguments {
   readonly output: 'yaml' | 'json';
@@ -61,7 +62,7 @@ export async function translateManifests(
   options: TranslateOptions = {},
 ): Promise<Translation> {
   const generatedCertificate = await generateCertificate();
-  const { state, store, controller, emitter } = createPipeline({
+  const { state, store, controller } = createPipeline({
     build: { ...buildOptionsFrom(args), generatedCertificate },
     emit: { ipv6: true, accessLog: args.accessLog, routeSharding: args.routeSharding },
   });
@@ -80,10 +81,9 @@ export async function translateManifests(
     throw new ConfigurationError(`--manifests: ${error.message}`);
   });
   await controller.start();
-  const typeUrls = new Map(emitter.resources.map(({ typeUrl }) => [typeUrl.slice(typeUrl.indexOf('/') + 1), typeUrl]));
   const resources = Object.fromEntries(
     Object.entries(SECTIONS).flatMap(([section, message]) => {
-      const view = store.view(typeUrls.get(message) ?? '');
+      const view = store.view(`${typeUrlPrefix}${message}`);
       const names = [...view.names()].toSorted();
       // There are scopes only with --route-sharding.
       if (section === 'scopes' && names.length === 0) return [];
@@ -91,11 +91,11 @@ export async function translateManifests(
     }),
   );
   const diagnostics = [...source.diagnostics(), ...controller.currentDiagnostics()].map((diagnostic) => {
-    const position = diagnostic.source ?? (diagnostic.ref && source.locate(diagnostic.ref, diagnostic.field));
+    const position = positionOf(diagnostic, source.locate);
     return position === undefined ? diagnostic : { ...diagnostic, source: position };
   });
   await source.stop();
-  return { resources, diagnostics: diagnostics.toSorted(compareDiagnostics) };
+  return { resources, diagnostics: diagnostics.toSorted(compareByText) };
 
   function shown(message: MessageName, bytes: Uint8Array, { reveal = false }: TranslateOptions): unknown {
     const json = toJson(message, bytes, { redact: !reveal });
@@ -111,7 +111,7 @@ function replaceText(value: unknown, text: string): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, replaceText(item, text)]));
 }
 
-function compareDiagnostics(a: Diagnostic, b: Diagnostic): number {
-  const text = (diagnostic: Diagnostic) => describeDiagnostic({ ...diagnostic });
-  return text(a) < text(b) ? -1 : Number(text(a) > text(b));
+function compareByText(a: Diagnostic, b: Diagnostic): number {
+  const [left, right] = [describeDiagnostic(a), describeDiagnostic(b)];
+  return left < right ? -1 : Number(left > right);
 }

@@ -31,11 +31,12 @@ export class ClusterState {
   readonly localEndpoints: Input<LocalEndpoints>;
   /** Facts about the past that units may read: written after a pass, read in the next. */
   readonly memory: Input<MemoryEntry>;
-
   /** Which day it is, in days since 1970 (UTC), under the key `TODAY`; absent where nobody asks for the time. */
   readonly today: Input<number>;
 
-  private readonly inputs: Readonly<Record<ObjectKind, { set(key: ObjectKey, value: undefined | never): void }>>;
+  private readonly inputs: Readonly<
+    Record<ObjectKind, { readonly name: string; set(key: ObjectKey, value: undefined | never): void }>
+  >;
 
   constructor(engine: Engine) {
     this.ingresses = engine.input<Ingress>('ingress', sameObject);
@@ -59,8 +60,7 @@ export class ClusterState {
 
   /** Names of the tables that hold objects, for counting. */
   get objectTables(): readonly string[] {
-    const { ingresses, ingressClasses, services, endpointSlices, secrets, configMaps } = this;
-    return [ingresses, ingressClasses, services, endpointSlices, secrets, configMaps].map(({ name }) => name);
+    return Object.values(this.inputs).map(({ name }) => name);
   }
 
   /** Takes effect in the engine's next pass. Later changes of the same object win. */

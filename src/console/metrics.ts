@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Counters } from '../derive.ts';
 import type { XdsEvent, XdsObserver } from '../xds/observer.ts';
+import { shortTypeName } from '../xds/resource.ts';
 
 export interface MetricSources {
   /** Engine counters, per table. */
@@ -143,9 +144,8 @@ function addXdsMetrics(registry: Registry): XdsObserver {
   };
 }
 
-/** `type.googleapis.com/envoy.config.cluster.v3.Cluster` → `Cluster` */
 function typeLabel({ typeUrl }: { readonly typeUrl: string }): { type: string } {
-  return { type: typeUrl.slice(typeUrl.lastIndexOf('.') + 1) };
+  return { type: shortTypeName(typeUrl) };
 }
 
 /** From commit to the ACK that completes it, on the first stream that gets there. */

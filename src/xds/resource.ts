@@ -12,6 +12,11 @@ export const typeUrls = {
 
 export type TypeUrl = (typeof typeUrls)[keyof typeof typeUrls];
 
+/** `type.googleapis.com/envoy.config.cluster.v3.Cluster` → `Cluster`, for people and metrics. */
+export function shortTypeName(typeUrl: string): string {
+  return typeUrl.slice(typeUrl.lastIndexOf('.') + 1);
+}
+
 export interface Resource {
   readonly name: string;
   /** Changes exactly when the bytes do: a content hash, equal on every replica and after a restart. */
