@@ -17,12 +17,13 @@ export interface Guard {
 }
 
 /**
- * Each line is the whole list. The shell does not end by a signal that it can ignore: only the pipe counts.
- * Processes are asked first, so that logs are written out, and killed a second later if they have not ended.
+ * The first list is in the arguments, so that a guard never runs without one; each line is the whole list anew. The shell
+ * does not end by a signal that it can ignore: only the pipe counts. Processes are asked first, so that logs are written
+ * out, and killed a second later if they have not ended.
  */
 const SCRIPT = `
 trap '' HUP INT TERM
-pids=
+pids=$*
 while read -r line; do pids=$line; done
 [ -n "$pids" ] || exit 0
 kill -TERM $pids
@@ -34,7 +35,7 @@ const STOP_TIMEOUT_MS = 2_000;
 
 export function createGuard(): Guard {
   const pids = new Set<number>();
-  const supervisor = createSupervisor({ spawn: spawnGuard, onStart: tell });
+  const supervisor = createSupervisor({ spawn: () => spawnGuard(pids), onStart: tell });
 
   function tell(guard: ChildProcess | undefined): void {
     guard?.stdin?.write(`${[...pids].join(' ')}\n`);
@@ -61,9 +62,12 @@ export function createGuard(): Guard {
   };
 }
 
-function spawnGuard(): ChildProcess {
+function spawnGuard(pids: Iterable<number>): ChildProcess {
   // A session of its own: what is sent to the terminal's processes does not reach it.
-  const guard = spawn('/bin/sh', ['-c', SCRIPT], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+  const guard = spawn('/bin/sh', ['-c', SCRIPT, 'guard', ...Array.from(pids, String)], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
   // A guard that was killed is replaced; what was written to it in between is written again to the next one.
   guard.stdin.on('error', () => {});
   return guard;

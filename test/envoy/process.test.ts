@@ -112,6 +112,8 @@ describe('a parent that is killed', () => {
     const first = await parent.envoy();
     process.kill(first, 'SIGKILL');
     await expectDead(first);
+    // Its successor is visible a moment before the parent has told the guard of it.
+    await parent.serving();
     const pids = [await parent.controlPlane(), await parent.envoy(), await parent.guard()];
     for (const pid of pids.slice(0, 2)) process.kill(pid, 'SIGSTOP');
     parent.process.kill('SIGKILL');
