@@ -4,22 +4,26 @@
  */
 import type { ClusterState } from './cluster/cluster-state.ts';
 import type { Engine, Key, Pass, Table } from './derive.ts';
-import type { Emitter } from './envoy/emit.ts';
 import type { Build } from './ingress/build.ts';
 import type { Diagnostic } from './model/diagnostic.ts';
 import { compareDiagnostics, type DiagnosticChange } from './model/diagnostic-change.ts';
 import type { Clock } from './xds/clock.ts';
-import type { ResourceChange } from './xds/resource.ts';
-import type { Commit, SnapshotStore } from './xds/store.ts';
+import type { Commit } from './xds/store.ts';
 
 export interface ControllerOptions {
   readonly engine: Engine;
   readonly state: ClusterState;
   readonly build: Build;
-  readonly emitter: Emitter;
-  readonly store: SnapshotStore;
+  readonly publisher: Publisher;
   readonly clock: Clock;
   readonly onSettled?: (settled: Settled) => void;
+}
+
+/** Emit and publish, for one kind of proxy. */
+export interface Publisher {
+  readonly diagnosticTables: readonly DiagnosticTable[];
+  /** Hands over what the pass changed, as a whole, between two of its steps. Returns the commit if it changed any resource. */
+  publish(pass: Pass): Generator<void, Commit | undefined>;
 }
 
 /** The outcome of one pass, for logs, metrics, Events and status. */
@@ -111,39 +115,17 @@ export class Controller {
 
   /** From what was applied to the commit and its report; can be interrupted after each unit and around the commit. */
   private *steps(): Generator<void, void> {
-    const { engine, state, build, emitter, store, clock, onSettled } = this.options;
+    const { engine, state, build, publisher, clock, onSettled } = this.options;
     const begin = clock.now();
     const pass = yield* engine.steps();
     for (const { key, value } of build.memory(pass)) state.memory.set(key, value);
-    const changes = resourceChanges(emitter, pass);
+    const commit = yield* publisher.publish(pass);
     yield;
-    const commit = store.commit(changes);
-    yield;
-    const diagnostics = this.diagnostics.update(pass, [...build.diagnosticTables, ...emitter.diagnosticTables]);
+    const diagnostics = this.diagnostics.update(pass, [...build.diagnosticTables, ...publisher.diagnosticTables]);
     const durationMs = clock.now() - begin;
     this.windowEnd = clock.now() + Math.min(MAX_WINDOW_MS, Math.max(MIN_WINDOW_MS, durationMs * WINDOW_PER_COST));
     onSettled?.({ pass, commit, diagnostics, durationMs });
   }
-}
-
-/**
- * What the pass changed of the resources. A resource whose unit failed keeps its last good version; when the unit recovers by
- * having no value any more, nothing has changed for the engine, but the kept version has to go.
- */
-function resourceChanges(emitter: Emitter, pass: Pass): ResourceChange[] {
-  const failed = new Set(pass.failures.map(({ table, key }) => unitName(table, key)));
-  const changes: ResourceChange[] = [];
-  for (const { typeUrl, table } of emitter.resources) {
-    for (const [name, resource] of pass.of(table)) {
-      if (resource === undefined && failed.has(unitName(table.name, name))) continue;
-      changes.push({ typeUrl, name, resource });
-    }
-    for (const { table: recovered, key: name } of pass.recovered) {
-      if (recovered === table.name && table.get(name) === undefined)
-        changes.push({ typeUrl, name, resource: undefined });
-    }
-  }
-  return changes;
 }
 
 type DiagnosticTable = Table<{ readonly diagnostics: readonly Diagnostic[] }>;

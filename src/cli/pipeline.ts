@@ -6,6 +6,7 @@ import { type Build, type BuildOptions, createBuild } from '../ingress/build.ts'
 import { type Clock, systemClock } from '../xds/clock.ts';
 import type { XdsObserver } from '../xds/observer.ts';
 import { SnapshotStore } from '../xds/store.ts';
+import { createXdsPublisher } from './xds-publisher.ts';
 
 export interface PipelineOptions {
   readonly build: BuildOptions;
@@ -32,6 +33,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const build = createBuild(engine, state, options.build);
   const emitter = createEmitter(engine, build.model, options.emit);
   const store = new SnapshotStore(options.observe);
-  const controller = new Controller({ engine, state, build, emitter, store, clock, ...(onSettled && { onSettled }) });
+  const publisher = createXdsPublisher(emitter, store);
+  const controller = new Controller({ engine, state, build, publisher, clock, ...(onSettled && { onSettled }) });
   return { engine, state, build, emitter, store, controller };
 }
