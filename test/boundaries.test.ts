@@ -28,6 +28,23 @@ const rules: Readonly<Record<string, Rule>> = {
     allowed: ['../cluster/objects.ts', '../derive.ts', '../model/route.ts', 'yaml', 'chokidar', 'node:fs/promises'],
     forbidden: ['../ingress/build.ts', '../envoy/emit.ts', '../xds/store.ts', '../cli/main.ts', 'fastify'],
   },
+  'kubernetes/planted.ts': {
+    allowed: [
+      '../cluster/objects.ts',
+      '../derive.ts',
+      '../model/object-ref.ts',
+      '@kubernetes/client-node',
+      'node:https',
+    ],
+    forbidden: [
+      '../files/store.ts',
+      '../ingress/build.ts',
+      '../xds/store.ts',
+      '../cli/main.ts',
+      '../controller.ts',
+      'yaml',
+    ],
+  },
   'ingress/planted.ts': {
     allowed: ['./host.ts', '../cluster/objects.ts', '../derive.ts', '../model/route.ts', 'node:crypto'],
     forbidden: [
