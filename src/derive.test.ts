@@ -76,6 +76,29 @@ describe('derive', () => {
     return { engine, numbers, parities, texts };
   }
 
+  it('has one unit per key that is present in any of several tables, and none is lost when a key moves from one to another', () => {
+    const engine = new Engine();
+    const left = engine.input<number>('left');
+    const right = engine.input<number>('right');
+    right.set('b', 1);
+    engine.pass();
+    const either = engine.derive<number>('either', [left, right], (key, read) => read(left, key) ?? read(right, key));
+    left.set('a', 1);
+    expect([...engine.pass().of(either)]).toEqual([
+      ['b', 1],
+      ['a', 1],
+    ]);
+    left.set('a', undefined);
+    right.set('a', 1);
+    expect(engine.pass().of(either).size).toBe(0);
+    left.set('a', 2);
+    expect([...engine.pass().of(either)]).toEqual([['a', 2]]);
+    left.set('a', undefined);
+    right.set('a', undefined);
+    expect([...engine.pass().of(either)]).toEqual([['a', undefined]]);
+    expect([...either.keys()]).toEqual(['b']);
+  });
+
   it('has one unit per key that is present', () => {
     const { engine, numbers, texts } = createChain();
     numbers.set('a', 1);

@@ -379,26 +379,32 @@ export class Engine {
   }
 
   /**
-   * One unit per key that is present in `keys` (a table or a fixed list). The unit returns an immutable value, or
-   * `undefined` for absent. A unit that throws is absent and reported in the pass, and runs again when what it read changes.
+   * One unit per key that is present in `keys` (a table, one of several tables, or a fixed list). The unit returns an immutable
+   * value, or `undefined` for absent. A unit that throws is absent and reported in the pass, and runs again when what it read
+   * changes.
    */
   derive<V>(
     name: string,
-    keys: Table<unknown> | readonly Key[],
+    keys: Table<unknown> | readonly Table<unknown>[] | readonly Key[],
     compute: (key: Key, read: Reader) => V | undefined,
     equal: Equal<V> = deepEqual,
   ): Table<V> {
-    const source = isKeyList(keys) ? undefined : (keys as unknown as AbstractTable);
-    const alive = source === undefined ? () => true : (key: Key) => source.nodes.get(key)?.present === true;
+    const sources = isKeyList(keys) ? [] : ([keys].flat() as unknown as readonly AbstractTable[]);
+    const isSource = (key: Key) => sources.some((source) => source.nodes.get(key)?.present === true);
+    const alive = isKeyList(keys) ? () => true : isSource;
     const table = new UnitTable(this, name, this.tables.length, { compute, equal: equal as Equal<unknown>, alive });
     this.tables.push(table);
-    for (const key of isKeyList(keys) ? keys : keys.keys()) table.node(key).markDirty();
-    source?.listeners.push((node) => {
-      const unit = table.nodes.get(node.key);
-      const toStart = node.present && !unit?.present;
-      const toEnd = !node.present && unit !== undefined;
-      if (toStart || toEnd) (unit ?? table.node(node.key)).markDirty();
-    });
+    for (const key of isKeyList(keys) ? keys : sources.flatMap((source) => [...source.keys()])) {
+      table.node(key).markDirty();
+    }
+    for (const source of sources) {
+      source.listeners.push((node) => {
+        const unit = table.nodes.get(node.key);
+        const toStart = node.present && !unit?.present;
+        const toEnd = !node.present && unit !== undefined && !isSource(node.key);
+        if (toStart || toEnd) (unit ?? table.node(node.key)).markDirty();
+      });
+    }
     return table as unknown as Table<V>;
   }
 
@@ -482,8 +488,8 @@ export class Engine {
   }
 }
 
-function isKeyList(keys: Table<unknown> | readonly Key[]): keys is readonly Key[] {
-  return Array.isArray(keys);
+function isKeyList(keys: Table<unknown> | readonly (Table<unknown> | Key)[]): keys is readonly Key[] {
+  return Array.isArray(keys) && keys.every((key) => typeof key === 'string');
 }
 
 function same(a: unknown, b: unknown, equal: Equal<unknown>): boolean {
