@@ -95,6 +95,10 @@ const rules: Readonly<Record<string, Rule>> = {
     allowed: ['./store.ts', '@grpc/grpc-js', 'node:fs', 'node:net'],
     forbidden: ['../envoy/emit.ts', '../ingress/build.ts', '../cluster/objects.ts', '@grpc/proto-loader', 'fastify'],
   },
+  'xds/tls-listener.ts': {
+    allowed: ['./store.ts', 'node:crypto', 'node:net', 'node:tls'],
+    forbidden: ['../envoy/emit.ts', '../model/route.ts', '@grpc/grpc-js', 'node:fs'],
+  },
   'console/planted.ts': {
     allowed: ['../model/route.ts', '../xds/store.ts', 'fastify', 'prom-client'],
     forbidden: ['../ingress/build.ts', '../envoy/emit.ts', '../cluster/state.ts', '@grpc/grpc-js'],

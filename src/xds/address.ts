@@ -27,13 +27,13 @@ export function parseXdsAddress(text: string): XdsAddress {
 
 /**
  * The same for an address to listen on.
- * @throws XdsAddressError also for TCP off loopback, where anybody could read the configuration and nobody could prove who asks.
+ * @param mutualTls whether clients over TCP have to prove who they are.
+ * @throws XdsAddressError also for TCP off loopback without that: anybody could read the configuration.
  */
-export function parseListenAddress(text: string): XdsAddress {
+export function parseListenAddress(text: string, mutualTls = false): XdsAddress {
   const address = parseXdsAddress(text);
-  if (address.kind === 'tcp' && !LOOPBACK.test(address.host)) {
-    const reason = 'without mutual TLS, which is not supported yet, anybody could read the configuration';
-    throw new XdsAddressError(`${text} is not on loopback: ${reason}`);
+  if (address.kind === 'tcp' && !mutualTls && !LOOPBACK.test(address.host)) {
+    throw new XdsAddressError(`${text} is not on loopback: without mutual TLS anybody could read the configuration`);
   }
   return address;
 }

@@ -19,6 +19,8 @@ export interface StreamDescription {
   readonly variant: 'delta' | 'state-of-the-world';
   /** Absent until the first request. */
   readonly node?: ClientNode;
+  /** Name in its certificate; absent where nobody had to prove who it is. */
+  readonly client?: string;
   /** As in `AdsStream`. */
   readonly programmedSeq: number;
   /** Those that were asked for, in the order in which they are sent. */
@@ -45,6 +47,8 @@ export interface RejectedResource {
 export type XdsEvent =
   /** The bytes of a resource were asked for; once per version, however many streams there are. */
   | { readonly kind: 'encoded'; readonly typeUrl: string; readonly name: string; readonly bytes: number }
+  /** A connection was refused before it could open a stream. `address` is without a port. */
+  | { readonly kind: 'refused'; readonly address: string; readonly reason: string }
   | { readonly kind: 'opened'; readonly stream: StreamId; readonly peer: string }
   /** The first request has arrived. */
   | { readonly kind: 'identified'; readonly stream: StreamId; readonly node: ClientNode | undefined }
@@ -82,6 +86,14 @@ export type XdsEvent =
   | { readonly kind: 'gateTimeout'; readonly stream: StreamId; readonly typeUrl: string }
   /** The stream asked for a type that may not go over its transport; to it no resource of this type exists. */
   | { readonly kind: 'withheld'; readonly stream: StreamId; readonly typeUrl: string }
+  /** The stream asked for a secret of a namespace that its client may not have, for the first time; to it the secret does not exist. */
+  | {
+      readonly kind: 'withheldNamespace';
+      readonly stream: StreamId;
+      readonly client: string;
+      /** Absent for a secret that belongs to no namespace. */
+      readonly namespace?: string;
+    }
   /** Everything up to this commit was accepted by the stream, for every type it asked for. */
   | { readonly kind: 'programmed'; readonly stream: StreamId; readonly seq: number };
 

@@ -17,6 +17,9 @@ export function shortTypeName(typeUrl: string): string {
   return typeUrl.slice(typeUrl.lastIndexOf('.') + 1);
 }
 
+/** The namespace of a secret that every client may have which may have secrets at all. */
+export const EVERY_NAMESPACE = '*';
+
 export interface Resource {
   readonly name: string;
   /** Changes exactly when the bytes do: a content hash, equal on every replica and after a restart. */
@@ -33,6 +36,11 @@ export interface Resource {
   bytesAs?(spelling: string): Uint8Array;
   /** For a cluster: the endpoints it names; they are sent again whenever the cluster was (Envoy does not ask again). */
   readonly endpoints?: string;
+  /**
+   * For a secret: the namespace that it belongs to, or `EVERY_NAMESPACE`. Clients that may have the secrets of some namespaces
+   * only get no secret without it.
+   */
+  readonly namespace?: string;
   /** For a scope: the routes it leads to. A client that holds the scope gets it changed only once it has accepted these routes. */
   readonly routes?: string;
   /** What made it, for reports about a rejected resource: keys of Ingresses (`namespace/name`). Not part of the content. */

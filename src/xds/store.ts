@@ -21,6 +21,8 @@ export interface StoredResource {
   readonly version: string;
   readonly endpoints: string | undefined;
   readonly routes: string | undefined;
+  /** As in `Resource`. */
+  readonly namespace: string | undefined;
   body(): Uint8Array;
   /** Keys of the Ingresses that made it. */
   origin(): readonly string[];
@@ -62,6 +64,10 @@ class Entry implements StoredResource {
     return this.resource.routes;
   }
 
+  get namespace(): string | undefined {
+    return this.resource.namespace;
+  }
+
   body(): Uint8Array {
     if (this.resource.bytesAs !== undefined) return this.resource.bytes();
     if (this.bytes === undefined) {
@@ -84,6 +90,7 @@ class Entry implements StoredResource {
       version: resource.version,
       endpoints: undefined,
       routes: undefined,
+      namespace: resource.namespace,
       body: () => resource.bytesAs?.(spelling) ?? resource.bytes(),
       origin: () => this.origin(),
       as: (other) => this.as(other),

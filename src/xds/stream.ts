@@ -1,11 +1,13 @@
 /** One discovery stream, in either variant, without its transport: requests in, responses out, in the right order. */
 import { type InFlight, TypeChannel } from './channel.ts';
 import { refusalOf } from './client-version.ts';
+import type { Client } from './clients.ts';
 import type { Clock } from './clock.ts';
 import { Gates } from './gates.ts';
 import { defaultStreamLimits, type StreamLimits } from './limits.ts';
 import type { RejectedResource, StreamDescription, StreamId, StreamStatus, XdsObserver } from './observer.ts';
 import { typeUrls } from './resource.ts';
+import { secretsOf } from './secret-access.ts';
 import { sendRank } from './send-order.ts';
 import type { Commit, SnapshotStore, StoredResource, TypeSnapshot } from './store.ts';
 import type { Batch } from './subscription.ts';
@@ -23,6 +25,8 @@ export interface AdsStreamOptions {
   readonly observe: XdsObserver;
   /** Whether private keys may go over this transport. */
   readonly secretsAllowed: boolean;
+  /** Who asks; absent where nobody had to prove it. */
+  readonly client?: Client;
   readonly limits?: Partial<StreamLimits>;
   /** Default: delta. */
   readonly variant?: Variant;
@@ -53,6 +57,7 @@ export const statusCodes = {
   permissionDenied: 7,
   failedPrecondition: 9,
   unavailable: 14,
+  unauthenticated: 16,
 } as const;
 
 /** Makes a stream that follows the store until it is closed. */
@@ -111,7 +116,9 @@ class DiscoveryStream implements AdsStream {
       return { typeUrl, names, awaitsReply, pending, ...(rejection !== undefined && { rejection }) };
     });
     const { id, variant, node, programmedSeq } = this;
-    return { id, variant: variant.name, ...(node && { node }), programmedSeq, types };
+    const { client } = this.options;
+    const who = { ...(node && { node }), ...(client && { client: client.name }) };
+    return { id, variant: variant.name, ...who, programmedSeq, types };
   }
 
   receive(received: DiscoveryRequest): void {
@@ -172,7 +179,7 @@ class DiscoveryStream implements AdsStream {
       return { code: statusCodes.invalidArgument, message: `this service has ${onlyType} only, not ${typeUrl}` };
     }
     if (this.withholds(typeUrl) && this.channels.length === 0) {
-      const message = 'secrets are served over Unix sockets only: this connection is not encrypted';
+      const message = 'secrets are served over Unix sockets and mutual TLS only: this connection is not encrypted';
       return { code: statusCodes.permissionDenied, message };
     }
     return undefined;
@@ -191,14 +198,31 @@ class DiscoveryStream implements AdsStream {
   }
 
   private openChannel(typeUrl: string): TypeChannel {
-    const { id, options } = this;
-    const withheld = this.withholds(typeUrl);
-    const snapshot = withheld ? nothing : options.store.view(typeUrl);
-    const channel = new TypeChannel(typeUrl, options.store, this.variant.createSubscription(typeUrl, snapshot));
-    if (withheld) options.observe({ kind: 'withheld', stream: id, typeUrl });
+    const subscription = this.variant.createSubscription(typeUrl, this.view(typeUrl));
+    const channel = new TypeChannel(typeUrl, this.options.store, subscription);
     this.channels.push(channel);
     this.channels.sort((a, b) => sendRank(a.typeUrl) - sendRank(b.typeUrl));
     return channel;
+  }
+
+  /** What exists to this client. */
+  private view(typeUrl: string): TypeSnapshot {
+    const { id: stream, options } = this;
+    const { store, client, observe } = options;
+    if (this.withholds(typeUrl)) {
+      observe({ kind: 'withheld', stream, typeUrl });
+      return nothing;
+    }
+    const view = store.view(typeUrl);
+    if (typeUrl !== typeUrls.secret || client?.namespaces === undefined) return view;
+    return secretsOf(view, client.namespaces, (namespace) =>
+      observe({
+        kind: 'withheldNamespace',
+        stream,
+        client: client.name,
+        ...(namespace !== undefined && { namespace }),
+      }),
+    );
   }
 
   private begin(channel: TypeChannel, { initialVersions }: DiscoveryRequest): void {

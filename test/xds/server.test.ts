@@ -103,7 +103,7 @@ test('refuses who asks for nothing but secrets over loopback TCP', async () => {
   store.commit(put(SDS, 's'));
   const { send, status } = connect(await server.listen('127.0.0.1:0'));
   send({ node: { id: 'a' }, typeUrl: SDS, resourceNamesSubscribe: ['s'] });
-  expect(await status).toMatchObject({ code: 7, details: expect.stringContaining('Unix sockets only') });
+  expect(await status).toMatchObject({ code: 7, details: expect.stringContaining('Unix sockets and mutual TLS only') });
 });
 
 test.each([
