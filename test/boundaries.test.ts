@@ -45,6 +45,10 @@ const rules: Readonly<Record<string, Rule>> = {
       'yaml',
     ],
   },
+  'nginx/planted.ts': {
+    allowed: ['./quote.ts', '../derive.ts', '../model/route.ts', 'node:crypto', 'eta'],
+    forbidden: ['../envoy/emit.ts', '../ingress/build.ts', '../xds/store.ts', '../cli/main.ts', 'node:fs', 'node:net'],
+  },
   'ingress/planted.ts': {
     allowed: ['./host.ts', '../cluster/objects.ts', '../derive.ts', '../model/route.ts', 'node:crypto'],
     forbidden: [

@@ -1,0 +1,99 @@
+/** What a template of nginx.conf sees. Text is of the class that its context in the configuration asks for (`quote.ts`). */
+import type { Literal, Pattern } from './quote.ts';
+
+/** The whole configuration, called `it` in a template. */
+export interface NginxConfig {
+  readonly settings: NginxSettings;
+  /** Servers by host name; the default server comes first. */
+  readonly servers: readonly NginxServer[];
+  /** Groups of backend addresses, sorted by name. Empty where they are chosen at run time. */
+  readonly upstreams: readonly NginxUpstream[];
+}
+
+/** What holds for every server. */
+export interface NginxSettings {
+  /** Port for HTTP. */
+  readonly httpPort: number;
+  /** Port for HTTPS. */
+  readonly httpsPort: number;
+  /** Whether to bind `::` too. */
+  readonly ipv6: boolean;
+  /** Whether a line is written for each request. */
+  readonly accessLog: boolean;
+  /** Number of worker processes, or `auto` for one per processor. */
+  readonly workerProcesses: number | 'auto';
+  /** Files of the dynamic modules to load. */
+  readonly modules: readonly string[];
+  /** Whether backends and certificates are chosen at run time, by the Lua module. */
+  readonly dynamic: boolean;
+  /** Folder of the Lua files. */
+  readonly luaFolder: string;
+  /** Folder for the process number, sockets and temporary files, which only this user can read. */
+  readonly folder: string;
+  /** Addresses of the DNS servers that resolve the names of ExternalName Services. */
+  readonly resolvers: readonly string[];
+  /** `server_names_hash_bucket_size`, computed from the longest name. */
+  readonly serverNamesHashBucketSize: number;
+  /** `server_names_hash_max_size`, computed from the number of names. */
+  readonly serverNamesHashMaxSize: number;
+  /** File with the certificate and the key that answer every server name without a certificate of its own. */
+  readonly defaultCertificate: string;
+}
+
+/** One host name. */
+export interface NginxServer {
+  /** The host name; `*` for the default server. */
+  readonly host: string;
+  /** Whether requests come here whose host nobody claims. */
+  readonly isDefault: boolean;
+  /** The parameter of `server_name`: the name, or a regular expression for a wildcard of one label. */
+  readonly serverName: Literal | Pattern;
+  /** File with the certificate and the key; absent where the default certificate, or the Lua module, answers. */
+  readonly certificate?: string;
+  /** At most one for each path and kind. */
+  readonly locations: readonly NginxLocation[];
+}
+
+/** What happens to the requests of one path. */
+export interface NginxLocation {
+  /** Whether the path must be equal; else it stands for all that begin like it. */
+  readonly exact: boolean;
+  /** The path; what is no exact one ends in `/`. */
+  readonly path: Literal;
+  /** The status with which requests over plain HTTP are redirected to https. */
+  readonly httpsRedirect?: number;
+  /** Set where requests go to a backend. */
+  readonly forward?: NginxForward;
+  /** Set where nginx answers by itself. */
+  readonly respond?: NginxRespond;
+}
+
+/** Requests that go to a backend. */
+export interface NginxForward {
+  /** Name of the upstream. */
+  readonly upstream: string;
+  /** `namespace-service-port`, for the log. */
+  readonly logName: string;
+  /** `host:port` that is resolved at run time, for an ExternalName Service. */
+  readonly resolve?: string;
+  /** Whether there is an address to send requests to; always true where addresses are chosen at run time. */
+  readonly available: boolean;
+  /** What is answered while there is no address. */
+  readonly statusWithoutEndpoints: 404 | 503;
+}
+
+/** An answer of nginx itself. */
+export interface NginxRespond {
+  readonly status: number;
+  /** Absent: the page of nginx for this status. */
+  readonly body?: string;
+  /** Of the body. */
+  readonly contentType: string;
+}
+
+/** Backend addresses under one name. */
+export interface NginxUpstream {
+  readonly name: string;
+  /** `address:port`, an IPv6 address in brackets; at least one. */
+  readonly addresses: readonly string[];
+}

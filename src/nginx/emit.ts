@@ -1,0 +1,181 @@
+/** The model as what a template of nginx.conf sees. */
+import type { Engine, Key, Reader, Table } from '../derive.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import {
+  type Address,
+  type Certificate,
+  type CertificateName,
+  DEFAULT_CERTIFICATE,
+  type HostName,
+  type ProxyModel,
+  type ServerName,
+} from '../model/proxy-model.ts';
+import { certificateFile } from './certificate-file.ts';
+import type { NginxConfig, NginxServer, NginxSettings, NginxUpstream } from './config.ts';
+import { type EmittedServer, nginxServer, type ServerContext } from './server.ts';
+import { nginxUpstream, upstreamName } from './upstream.ts';
+
+export interface NginxEmitOptions {
+  readonly ipv6: boolean;
+  readonly accessLog: boolean;
+  /** Default: one per processor. */
+  readonly workerProcesses?: number;
+  /** Whether backends and certificates are chosen at run time, by the Lua module. */
+  readonly dynamic: boolean;
+  readonly modules: readonly string[];
+  readonly luaFolder: string;
+  /** Where certificates, sockets and temporary files are. */
+  readonly folder: string;
+  readonly resolvers: readonly string[];
+}
+
+/** The only key of `NginxEmitter.config`. */
+export const NGINX = 'nginx';
+
+export interface NginxEmitter {
+  /** Under the key `NGINX`: what a template sees. With `dynamic` it holds no address of a backend and no certificate. */
+  readonly config: Table<NginxConfig>;
+  /** Keyed by the name of an upstream: its addresses; only with `dynamic`. */
+  readonly backends: Table<readonly Address[]>;
+  /** Keyed by certificate name: every certificate that is served. */
+  readonly certificates: Table<Certificate>;
+  /** Under the key `https`: which certificate answers which server name; only with `dynamic`. */
+  readonly serverNames: Table<readonly ServerName[]>;
+  readonly diagnosticTables: readonly Table<{ readonly diagnostics: readonly Diagnostic[] }>[];
+}
+
+/** Adds the units to the engine; they run in its passes. */
+export function createNginxEmitter(engine: Engine, model: ProxyModel, options: NginxEmitOptions): NginxEmitter {
+  const serverNames = engine.derive<readonly ServerName[]>('nginx-server-names', ['https'], (name, read) => [
+    ...(read(model.listeners, name)?.serverNames ?? []),
+  ]);
+  const upstreams = engine.derive('nginx-upstream', model.clusters, (name, read) => {
+    const cluster = read(model.clusters, name);
+    if (options.dynamic || cluster?.kind !== 'endpoints') return undefined;
+    return nginxUpstream(cluster, read(model.endpoints, cluster.endpoints));
+  });
+  const backends = engine.derive<readonly Address[]>('nginx-backend', model.clusters, (name, read) => {
+    const cluster = read(model.clusters, name);
+    if (!options.dynamic || cluster?.kind !== 'endpoints') return undefined;
+    return read(model.endpoints, cluster.endpoints)?.addresses ?? [];
+  });
+  const files = engine.derive('nginx-certificate-file', model.certificates, (name, read) => {
+    const certificate = read(model.certificates, name);
+    return certificate && certificateFile(options.folder, certificate);
+  });
+  const hostCertificates = deriveHostCertificates(engine, model, serverNames);
+  const servers = engine.derive<EmittedServer>('nginx-server', model.virtualHosts, (host, read) => {
+    const context: ServerContext = {
+      forward: (cluster) => forward(cluster, read, { model, upstreams, options }),
+      certificateFile: (name) => {
+        const certificate = options.dynamic ? undefined : read(hostCertificates, name);
+        return certificate && read(files, certificate);
+      },
+    };
+    return nginxServer(host, read(model.virtualHosts, host)?.routes ?? [], context);
+  });
+  const allServers = all(engine, 'nginx-servers', servers, ({ server }: EmittedServer) => server);
+  const allUpstreams = all(engine, 'nginx-upstreams', upstreams, (upstream: NginxUpstream) => upstream);
+  const config = engine.derive<NginxConfig>('nginx-config', [NGINX], (_, read) => {
+    const found = sorted(read(allServers, ALL));
+    const isDefault = ({ isDefault }: NginxServer) => isDefault;
+    const sites = [...found.filter(isDefault), ...found.filter((server) => !isDefault(server))];
+    const defaultFile = options.dynamic ? undefined : read(files, DEFAULT_CERTIFICATE);
+    return {
+      settings: settings(read, model, options, { servers: sites, defaultFile }),
+      servers: sites,
+      upstreams: sorted(read(allUpstreams, ALL)),
+    };
+  });
+  return { config, backends, certificates: model.certificates, serverNames, diagnosticTables: [servers] };
+}
+
+const ALL = 'all';
+
+/** Every value of a table in one group. */
+function all<V, I>(engine: Engine, name: string, from: Table<V>, item: (value: V) => I) {
+  return engine.group<V, I>(name, from, (_, value) => [[ALL, item(value)]], [ALL]);
+}
+
+function sorted<I>(group: ReadonlyMap<Key, I> | undefined): I[] {
+  return [...(group ?? [])].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);
+}
+
+/** Which certificate answers a host: its own name counts before a wildcard. */
+function deriveHostCertificates(
+  engine: Engine,
+  { virtualHosts }: ProxyModel,
+  serverNames: Table<readonly ServerName[]>,
+): Table<CertificateName> {
+  const byName = engine.group<readonly ServerName[], CertificateName>(
+    'nginx-certificate-of-name',
+    serverNames,
+    (_, names) => names.map(({ name, certificate }) => [name, certificate]),
+  );
+  const find = (name: HostName, read: Reader) => [...(read(byName, name)?.values() ?? [])][0];
+  return engine.derive<CertificateName>(
+    'nginx-host-certificate',
+    virtualHosts,
+    (host, read) =>
+      find(host, read) ?? (host.startsWith('*.') ? undefined : find(`*${host.slice(host.indexOf('.'))}`, read)),
+  );
+}
+
+function forward(
+  name: string,
+  read: Reader,
+  {
+    model,
+    upstreams,
+    options,
+  }: {
+    readonly model: ProxyModel;
+    readonly upstreams: Table<NginxUpstream>;
+    readonly options: NginxEmitOptions;
+  },
+) {
+  const cluster = read(model.clusters, name);
+  const upstream = upstreamName(name);
+  if (cluster?.kind !== 'dns') return { upstream, available: options.dynamic || read(upstreams, name) !== undefined };
+  const available = options.resolvers.length > 0;
+  return { upstream, available, resolve: `${cluster.hostname}:${cluster.port}` };
+}
+
+function settings(
+  read: Reader,
+  { listeners }: ProxyModel,
+  options: NginxEmitOptions,
+  { servers, defaultFile }: { readonly servers: readonly NginxServer[]; readonly defaultFile: string | undefined },
+): NginxSettings {
+  const { workerProcesses = 'auto' } = options;
+  return {
+    httpPort: read(listeners, 'http')?.port ?? 80,
+    httpsPort: read(listeners, 'https')?.port ?? 443,
+    ipv6: options.ipv6,
+    accessLog: options.accessLog,
+    workerProcesses,
+    modules: options.modules,
+    dynamic: options.dynamic,
+    luaFolder: options.luaFolder,
+    folder: options.folder,
+    resolvers: options.resolvers,
+    ...serverNamesHash(servers),
+    defaultCertificate: defaultFile ?? `${options.folder}/default.pem`,
+  };
+}
+
+/**
+ * Sizes of the hash table of server names. A bucket has to hold its longest name with two pointers beside it, in whole lines of a
+ * processor's cache; the table grows in powers of two so that a new host seldom changes it.
+ */
+function serverNamesHash(servers: readonly NginxServer[]) {
+  const longest = servers.reduce((length, { host }) => Math.max(length, host.length), 0);
+  return {
+    serverNamesHashBucketSize: powerOfTwo(longest + 2 + 2 * 8 + 8, 64),
+    serverNamesHashMaxSize: powerOfTwo(servers.length * 2, 1024),
+  };
+}
+
+function powerOfTwo(needed: number, least: number): number {
+  return Math.max(least, 2 ** Math.ceil(Math.log2(Math.max(1, needed))));
+}
