@@ -14,7 +14,7 @@ const rules: Readonly<Record<string, Rule>> = {
   'ip-address.ts': { allowed: ['ipaddr.js'], forbidden: ['./model/route.ts', 'node:net'] },
   'controller.ts': {
     allowed: ['./derive.ts', './cluster/state.ts', './ingress/build.ts', './envoy/emit.ts', './xds/store.ts'],
-    forbidden: ['./files/source.ts', './cli/main.ts', './envoy/supervisor.ts', './xds/server.ts', 'node:fs', 'pino'],
+    forbidden: ['./files/source.ts', './cli/main.ts', './envoy/admin.ts', './xds/server.ts', 'node:fs', 'pino'],
   },
   'model/planted.ts': {
     allowed: ['./route.ts', '../derive.ts'],
@@ -79,8 +79,12 @@ const rules: Readonly<Record<string, Rule>> = {
       '@grpc/grpc-js',
     ],
   },
-  'envoy/supervisor.ts': {
-    allowed: ['./admin.ts', 'node:child_process', 'node:fs/promises'],
+  'process/planted.ts': {
+    allowed: ['./supervisor.ts', 'node:child_process'],
+    forbidden: ['../envoy/admin.ts', '../model/route.ts', '../cli/main.ts', 'pino'],
+  },
+  'envoy/admin.ts': {
+    allowed: ['./drain.ts', 'node:child_process', 'node:fs/promises'],
     forbidden: ['../xds/store.ts', '../ingress/build.ts', '../cluster/objects.ts', '@grpc/grpc-js'],
   },
   'xds/planted.ts': {
@@ -111,7 +115,8 @@ const rules: Readonly<Record<string, Rule>> = {
     allowed: [
       '../controller.ts',
       '../xds/server.ts',
-      '../envoy/supervisor.ts',
+      '../envoy/admin.ts',
+      '../process/supervisor.ts',
       '../files/source.ts',
       'yargs',
       'node:fs',

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { envoyArguments, type LogLevel, parseLogLine } from '../envoy/command-line.ts';
-import { createGuard, type Guard } from '../envoy/guard.ts';
-import { type ChildEnd, createSupervisor, type SupervisorOptions } from '../envoy/supervisor.ts';
+import { createGuard, type Guard } from '../process/guard.ts';
+import { type ChildEnd, createSupervisor, type SupervisorOptions } from '../process/supervisor.ts';
 import { EXIT_CONFIGURATION, isListening, type ParentMessage, RUNTIME_FOLDER_VARIABLE } from './ipc.ts';
 import type { RuntimePaths } from './runtime-folder.ts';
 

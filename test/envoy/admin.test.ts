@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { AdminError, createAdmin, type EnvoyAdmin } from '../../src/envoy/admin.ts';
 import { findEnvoy } from '../../src/envoy/binary.ts';
 import { envoyArguments } from '../../src/envoy/command-line.ts';
-import { createSupervisor, type Supervisor } from '../../src/envoy/supervisor.ts';
+import { createSupervisor, type Supervisor } from '../../src/process/supervisor.ts';
 import { type Backend, fetchOnce, freePort, open, startBackend } from '../support/process/process-harness.ts';
 import { eventually } from '../support/process/processes.ts';
 import { staticBootstrap } from '../support/process/static-proxy.ts';
