@@ -66,9 +66,15 @@ export class ClusterState {
   /** Takes effect in the engine's next pass. Later changes of the same object win. */
   apply(changes: Iterable<ObjectChange>): void {
     for (const change of changes) {
-      if ('upsert' in change) this.set(change.upsert.kind, objectKey(change.upsert), change.upsert);
+      if ('upsert' in change) this.upsert(change.upsert);
       else this.set(change.remove.kind, objectKey(change.remove), undefined);
     }
+  }
+
+  private upsert(object: KubernetesObject): void {
+    const key = objectKey(object);
+    const kept = object.kind === 'Secret' ? withFormerBytes(object, this.secrets.get(key)) : object;
+    this.set(object.kind, key, kept);
   }
 
   private set(kind: ObjectKind, key: ObjectKey, value: KubernetesObject | undefined): void {
@@ -94,13 +100,23 @@ export interface MemoryEntry {
   readonly value: unknown;
 }
 
-/** The resourceVersion and generation move without a change of what is read. */
+/** Equal bytes stay the same bytes, since what was made of the former Secret may be a view of them. */
+function withFormerBytes(secret: Secret, former: Secret | undefined): Secret {
+  if (former === undefined) return secret;
+  const data = Object.entries(secret.data).map(([name, bytes]): [string, Uint8Array] => {
+    const before = Object.hasOwn(former.data, name) ? former.data[name] : undefined;
+    return [name, before !== undefined && Buffer.compare(before, bytes) === 0 ? before : bytes];
+  });
+  return { ...secret, data: Object.fromEntries(data) };
+}
+
+/** The resourceVersion and the status move without a change of what is read. */
 function sameObject(a: KubernetesObject, b: KubernetesObject): boolean {
   if (a.resourceVersion !== undefined && a.resourceVersion === b.resourceVersion) return true;
   return deepEqual(withoutVersion(a), withoutVersion(b));
 }
 
 function withoutVersion(object: KubernetesObject): unknown {
-  const { resourceVersion, ...rest } = object;
+  const { resourceVersion, loadBalancer, ...rest } = object as Ingress;
   return rest;
 }

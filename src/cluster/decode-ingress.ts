@@ -1,5 +1,6 @@
 import {
   type Field,
+  isPlainMap,
   isPresent,
   member,
   readList,
@@ -33,6 +34,7 @@ export function decodeIngress(root: Field, meta: ObjectMeta): Ingress {
   warnUnknown(spec, ['ingressClassName', 'defaultBackend', 'rules', 'tls']);
   const ingressClassName = readText(member(spec, 'ingressClassName'));
   const defaultBackend = member(spec, 'defaultBackend');
+  const loadBalancer = loadBalancerOf(root.value);
   return {
     kind: 'Ingress',
     ...meta,
@@ -41,7 +43,23 @@ export function decodeIngress(root: Field, meta: ObjectMeta): Ingress {
     ...(isPresent(defaultBackend) && { defaultBackend: decodeBackend(defaultBackend) }),
     rules: readList(member(spec, 'rules')).map(decodeRule),
     tls: readList(member(spec, 'tls')).map(decodeTls),
+    ...(loadBalancer.length > 0 && { loadBalancer }),
   };
+}
+
+/**
+ * The addresses of `status.loadBalancer` of an Ingress or a Service as the API server sent it: the IP or the host name of each entry;
+ * both, with a space between, where an entry has both. The status is the work of controllers, so nobody is told of odd shapes in it.
+ */
+export function loadBalancerOf(raw: unknown): readonly string[] {
+  const status = isPlainMap(raw) ? raw['status'] : undefined;
+  const loadBalancer = isPlainMap(status) ? status['loadBalancer'] : undefined;
+  const entries = isPlainMap(loadBalancer) ? loadBalancer['ingress'] : undefined;
+  if (!Array.isArray(entries)) return [];
+  return entries
+    .filter(isPlainMap)
+    .map(({ ip, hostname }) => [ip, hostname].filter((part) => typeof part === 'string' && part !== '').join(' '))
+    .filter((address) => address !== '');
 }
 
 export function decodeIngressClass(root: Field, meta: ObjectMeta): IngressClass {

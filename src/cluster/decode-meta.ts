@@ -14,6 +14,7 @@ import type { ObjectMeta } from './objects.ts';
 export interface MetaOptions {
   /** Absent: an object without namespace is refused. */
   readonly defaultNamespace?: string;
+  /** Also the uid: what only an API server gives. */
   readonly keepResourceVersion: boolean;
 }
 
@@ -42,13 +43,16 @@ function readCommonMeta(root: Field, nameRule: 'label' | 'subdomain', options: M
   const metadata = member(root, 'metadata');
   readMap(metadata);
   const generation = member(metadata, 'generation').value;
-  const resourceVersion = options.keepResourceVersion ? readText(member(metadata, 'resourceVersion')) : undefined;
+  const { keepResourceVersion } = options;
+  const resourceVersion = keepResourceVersion ? readText(member(metadata, 'resourceVersion')) : undefined;
+  const uid = keepResourceVersion ? readText(member(metadata, 'uid')) : undefined;
   return {
     namespace: '',
     name: readName(member(metadata, 'name'), nameRule),
     creationTimestamp: readTimestamp(member(metadata, 'creationTimestamp')),
     ...(typeof generation === 'number' && { generation }),
     ...(resourceVersion !== undefined && { resourceVersion }),
+    ...(uid !== undefined && { uid }),
   };
 }
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodedOwner, decodeObject, expandLists } from './decode.ts';
+import type { Ingress } from './objects.ts';
 
 const options = { defaultNamespace: 'default', keepResourceVersion: false };
 
@@ -71,10 +72,31 @@ describe('Ingress', () => {
     });
   });
 
-  it('keeps the resourceVersion of an API server only', () => {
-    const raw = ingress({}, { resourceVersion: '7', namespace: 'a' });
-    expect(decodeObject(raw, { keepResourceVersion: true }).objects).toMatchObject([{ resourceVersion: '7' }]);
+  it('keeps the resourceVersion and uid of an API server only', () => {
+    const raw = ingress({}, { resourceVersion: '7', uid: 'u', namespace: 'a' });
+    expect(decodeObject(raw, { keepResourceVersion: true }).objects).toMatchObject([
+      { resourceVersion: '7', uid: 'u' },
+    ]);
     expect(decode(raw).objects[0]).not.toHaveProperty('resourceVersion');
+    expect(decode(raw).objects[0]).not.toHaveProperty('uid');
+  });
+
+  it.each([
+    [
+      { loadBalancer: { ingress: [{ ip: '192.0.2.1', ports: [{ port: 80 }] }, { hostname: 'lb.example.com' }] } },
+      ['192.0.2.1', 'lb.example.com'],
+    ],
+    [
+      { loadBalancer: { ingress: [{ ip: '192.0.2.1', hostname: 'lb.example.com' }, {}] } },
+      ['192.0.2.1 lb.example.com'],
+    ],
+    [{ loadBalancer: {} }, undefined],
+    [{ loadBalancer: { ingress: 'x' } }, undefined],
+    ['x', undefined],
+  ])('reads the addresses of the status %j', (status, addresses) => {
+    const { objects, problems } = decode({ ...ingress({}), status });
+    expect(problems).toEqual([]);
+    expect((objects[0] as Ingress).loadBalancer).toEqual(addresses);
   });
 
   it('takes null for absent, as the API server does', () => {

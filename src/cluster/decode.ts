@@ -18,7 +18,7 @@ export interface Decoded {
 }
 
 /**
- * Objects from an API server keep their resourceVersion and always have a namespace. Manifests in files do neither:
+ * Objects from an API server keep their resourceVersion and uid, and always have a namespace. Manifests in files do neither:
  * an exported resourceVersion is stale, and `defaultNamespace` stands in.
  */
 export type DecodeOptions = MetaOptions;

@@ -10,6 +10,8 @@ export interface ObjectMeta {
   readonly creationTimestamp: number;
   readonly generation?: number;
   readonly resourceVersion?: string;
+  /** Distinguishes an object from an earlier one of the same name; only from an API server. */
+  readonly uid?: string;
 }
 
 export interface Ingress extends ObjectMeta {
@@ -19,6 +21,11 @@ export interface Ingress extends ObjectMeta {
   readonly defaultBackend?: IngressBackend;
   readonly rules: readonly IngressRule[];
   readonly tls: readonly IngressTls[];
+  /**
+   * IP addresses and host names of `status.loadBalancer` as they were when the object arrived; absent when there are none. For the
+   * status writer, which takes it from the change: a change of nothing else is none, so the object in `ClusterState` shows a former one.
+   */
+  readonly loadBalancer?: readonly string[];
 }
 
 export interface IngressRule {
@@ -57,6 +64,8 @@ export interface Service extends ObjectMeta {
   readonly type: string;
   readonly externalName?: string;
   readonly clusterIP?: string;
+  /** `PreferClose`, `PreferSameZone`, `PreferSameNode` */
+  readonly trafficDistribution?: string;
   readonly ports: readonly ServicePort[];
 }
 
@@ -94,6 +103,8 @@ export interface SliceEndpoint {
   readonly serving?: boolean;
   readonly terminating?: boolean;
   readonly zone?: string;
+  /** The zones whose proxies should use it (`hints.forZones`). */
+  readonly forZones?: readonly string[];
 }
 
 export interface Secret extends ObjectMeta {

@@ -265,4 +265,13 @@ describe.each([5, 400])('what a change costs among %i Ingresses', (size) => {
     const runs = world.runsOf(() => world.apply(upsert(again)));
     expect(Object.keys(runs).filter((name) => !['accepted-ingress', 'served-ingress'].includes(name))).toEqual([]);
   });
+
+  test('an equal object, with another status: no unit at all', () => {
+    const before = { ...webIngress(3, { '/': 'svc3:80', '/api': 'shared:80' }), uid: 'u' };
+    world.apply(upsert(before));
+    const runs = world.runsOf(() =>
+      world.apply(upsert({ ...before, resourceVersion: '10', loadBalancer: ['192.0.2.1'] })),
+    );
+    expect(runs).toEqual({});
+  });
 });
