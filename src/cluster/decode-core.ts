@@ -24,6 +24,7 @@ export function decodeService(root: Field, meta: ObjectMeta): Service {
   readMap(spec);
   const externalName = readText(member(spec, 'externalName'));
   const clusterIP = readText(member(spec, 'clusterIP'));
+  const trafficDistribution = readText(member(spec, 'trafficDistribution'));
   return {
     kind: 'Service',
     ...meta,
@@ -31,6 +32,7 @@ export function decodeService(root: Field, meta: ObjectMeta): Service {
     type: readOneOf(member(spec, 'type'), SERVICE_TYPES, 'ClusterIP'),
     ...(externalName !== undefined && { externalName }),
     ...(clusterIP !== undefined && { clusterIP }),
+    ...(trafficDistribution !== undefined && { trafficDistribution }),
     ports: readList(member(spec, 'ports')).map(decodeServicePort),
   };
 }

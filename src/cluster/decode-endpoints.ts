@@ -55,12 +55,19 @@ function decodeEndpoint(field: Field, family: AddressFamily): SliceEndpoint {
   const terminating = readBoolean(member(conditions, 'terminating'));
   // v1beta1 says it in `topology`.
   const zone = readText(member(field, 'zone')) ?? readTextMap(member(field, 'topology'))[ZONE_LABEL];
+  const hints = member(field, 'hints');
+  readMap(hints);
+  const forZones = readList(member(hints, 'forZones')).map((hint) => {
+    readMap(hint);
+    return requireText(member(hint, 'name'));
+  });
   return {
     addresses: readList(member(field, 'addresses')).map((address) => readAddress(address, family)),
     ready: readBoolean(member(conditions, 'ready')) ?? true,
     ...(serving !== undefined && { serving }),
     ...(terminating !== undefined && { terminating }),
     ...(zone !== undefined && { zone }),
+    ...(forZones.length > 0 && { forZones }),
   };
 }
 

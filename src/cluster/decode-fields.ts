@@ -41,7 +41,7 @@ export function member(field: Field, name: string): Field {
 }
 
 /** `a.b`, or `a["x/y.z"]` for names that hold more than letters, digits, `-` and `_`. */
-function memberPath(path: string, name: string): string {
+export function memberPath(path: string, name: string): string {
   if (!/^[\w-]+$/.test(name)) return `${path}[${JSON.stringify(name)}]`;
   return path === '' ? name : `${path}.${name}`;
 }

@@ -10,11 +10,13 @@ import type {
   ProxyModel,
   Route,
   RoutePolicy,
+  StreamListener,
   VirtualHost,
 } from '../model/proxy-model.ts';
 
 export interface TestModel extends ProxyModel {
   readonly listeners: Input<Listener>;
+  readonly streamListeners: Input<StreamListener>;
   readonly virtualHosts: Input<VirtualHost>;
   readonly clusters: Input<Cluster>;
   readonly endpoints: Input<Endpoints>;
@@ -25,6 +27,7 @@ export interface TestModel extends ProxyModel {
 export function createTestModel(engine: Engine): TestModel {
   return {
     listeners: engine.input<Listener>('listener', deepEqual),
+    streamListeners: engine.input<StreamListener>('stream-listener', deepEqual),
     virtualHosts: engine.input<VirtualHost>('virtual-host', deepEqual),
     clusters: engine.input<Cluster>('cluster', deepEqual),
     endpoints: engine.input<Endpoints>('endpoints', deepEqual),

@@ -4,7 +4,7 @@ import type { DiagnosticCode } from '../model/diagnostic.ts';
 import type { ClusterReference } from '../model/proxy-model.ts';
 import { quote } from './diagnose.ts';
 import { externalPort, type ReadExternalName } from './external-name.ts';
-import { endpointsName } from './names.ts';
+import { clusterReference } from './names.ts';
 import { findServicePort } from './service-port.ts';
 
 export interface ResolvedBackend {
@@ -67,7 +67,7 @@ export function resolveBackend(
 
 /** A reference to the variant of a Service port without settings of its own. */
 export function reference(namespace: string, service: string, port: string): ClusterReference {
-  return { name: endpointsName({ namespace, service, port }), namespace, service, port };
+  return clusterReference({ namespace, service, port });
 }
 
 function externalProblem(

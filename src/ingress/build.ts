@@ -32,10 +32,12 @@ import {
 } from './secret-certificate.ts';
 import { deriveServedIngresses, type IngressDecision } from './served-ingress.ts';
 import { ALL_NAMES, deriveServerNames, mergeServerNames, type ServerNames } from './server-names.ts';
+import { deriveStreamListeners } from './stream-listener.ts';
+import { deriveStreamServices, type StreamOptions } from './stream-service.ts';
 import { deriveHostTls, type HostTls } from './tls.ts';
 import { deriveVirtualHosts } from './virtual-host.ts';
 
-export interface BuildOptions extends AcceptOptions {
+export interface BuildOptions extends AcceptOptions, StreamOptions {
   /** `--configmap` */
   readonly configMap?: ObjectKey;
   /** `--default-backend-service` */
@@ -46,8 +48,11 @@ export interface BuildOptions extends AcceptOptions {
   readonly defaultSslCertificate?: ObjectKey;
   /** `--tls-on-demand` */
   readonly tlsOnDemand?: boolean;
-  readonly httpPort: number;
-  readonly httpsPort: number;
+  /**
+   * Where the proxy stands (label `topology.kubernetes.io/zone` of its node), with `--enable-topology-aware-routing`: Services that
+   * ask for it are served by endpoints of this zone. Absent: by all.
+   */
+  readonly zone?: string;
   /** PEM; the default certificate where no usable Secret is named. */
   readonly generatedCertificate: { readonly chain: string; readonly key: PrivateKey };
 }
@@ -84,9 +89,16 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
   const hostTls = deriveHostTls(engine, hosts, names);
   const defaultBackend = deriveDefaultBackend(engine, services, options.defaultBackendService);
   const virtualHosts = deriveVirtualHosts(engine, { hosts, hostTls, globalOptions, defaultBackend, ...backends });
-  const clusters = deriveClusters(engine, { virtualHosts, localEndpoints, ...backends });
+  const streams = deriveStreamServices(engine, { configMaps: state.configMaps, ...backends }, options);
+  const streamServices = streams.entries;
+  const clusters = deriveClusters(engine, { virtualHosts, streamServices, localEndpoints, ...backends });
   const references = deriveEndpointsReferences(engine, clusters);
-  const endpoints = deriveEndpoints(engine, { references, services, slices: state.endpointSlices, localEndpoints });
+  const endpoints = deriveEndpoints(
+    engine,
+    { references, services, slices: state.endpointSlices, localEndpoints },
+    options,
+  );
+  const streamListeners = deriveStreamListeners(engine, { streamServices, clusters, endpoints });
   const serverNames = deriveServerNames(engine, hostTls, names, options.tlsOnDemand ?? false);
   const listeners = deriveListeners(engine, serverNames, options);
   const defaultCertificate = deriveDefaultCertificate(engine, certificates, options);
@@ -98,6 +110,7 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
   return {
     model: {
       listeners,
+      streamListeners: streamListeners.listeners,
       virtualHosts,
       clusters,
       endpoints,
@@ -113,6 +126,9 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
       hostTls,
       defaultBackend,
       virtualHosts,
+      streams.configMaps,
+      streamServices,
+      streamListeners.ports,
       endpoints,
       defaultCertificate,
     ],
@@ -146,7 +162,8 @@ function deriveDefaultCertificate(
   certificates: Table<SecretCertificate>,
   { defaultSslCertificate, generatedCertificate }: BuildOptions,
 ): Table<DefaultCertificate> {
-  const generated = parsePair(DEFAULT_CERTIFICATE, generatedCertificate.chain, generatedCertificate.key.reveal());
+  const { chain, key } = generatedCertificate;
+  const generated = parsePair(DEFAULT_CERTIFICATE, Buffer.from(chain), key.reveal());
   if ('reason' in generated) throw new Error(`the generated certificate ${generated.reason}`);
   return engine.derive<DefaultCertificate>('default-certificate', [DEFAULT_CERTIFICATE], (name, read) => {
     if (defaultSslCertificate === undefined) return { ...generated, diagnostics: [] };

@@ -1,52 +1,62 @@
 import type { LocalEndpoints } from '../cluster/cluster-state.ts';
 import type { Service } from '../cluster/objects.ts';
 import type { Engine, Key, Table } from '../derive.ts';
-import type { Cluster, ClusterReference, EndpointsName, VirtualHost } from '../model/proxy-model.ts';
+import type { Cluster, ClusterName, ClusterReference, EndpointsName, VirtualHost } from '../model/proxy-model.ts';
 import { localEndpointsOf } from './endpoints.ts';
 import { externalPort, type ReadExternalName } from './external-name.ts';
 import { endpointsName } from './names.ts';
+import type { StreamService } from './stream-service.ts';
 
 export interface ClusterSources {
   readonly virtualHosts: Table<VirtualHost>;
+  readonly streamServices: Table<StreamService>;
   readonly services: Table<Service>;
   readonly readExternalName: ReadExternalName;
   readonly localEndpoints: Table<LocalEndpoints>;
 }
 
-/** Unit per cluster that routes refer to. An external name that must not be resolved gives a cluster without endpoints. */
+/** Unit per cluster that routes or ports refer to. An external name that must not be resolved gives a cluster without endpoints. */
 export function deriveClusters(engine: Engine, sources: ClusterSources): Table<Cluster> {
   const { services, localEndpoints } = sources;
-  const references = deriveReferences(engine, sources.virtualHosts);
-  return engine.derive<Cluster>('cluster', references, (name, read) => {
-    const reference = read(references, name);
+  const ofRoutes = deriveReferences(engine, 'cluster-references', sources.virtualHosts, ({ routes }) =>
+    referencesOf(routes),
+  );
+  const ofPorts = deriveReferences(engine, 'port-cluster-references', sources.streamServices, ({ wanted }) =>
+    wanted === undefined ? [] : [[wanted.cluster.name, wanted.cluster]],
+  );
+  return engine.derive<Cluster>('cluster', [ofRoutes, ofPorts], (name, read) => {
+    const reference = read(ofRoutes, name) ?? read(ofPorts, name);
     if (reference === undefined) return undefined;
+    const { policy, protocol } = reference;
+    const common = { name, ...(policy !== undefined && { policy }) };
     const service = read(services, `${reference.namespace}/${reference.service}`);
-    const endpoints = { kind: 'endpoints', name, endpoints: endpointsName(reference) } as const;
+    const endpoints: Cluster = { kind: 'endpoints', ...common, endpoints: endpointsName(reference) };
     if (service?.type !== 'ExternalName') return endpoints;
     const external = sources.readExternalName(service.externalName);
-    const port = externalPort(service, reference.port);
+    const port = externalPort(service, reference.port, protocol);
     if ('reason' in external || port === undefined) return endpoints;
     if (localEndpointsOf(read, localEndpoints, reference, service).always !== undefined) return endpoints;
-    return { kind: 'dns', name, hostname: external.hostname, port };
+    return { kind: 'dns', ...common, hostname: external.hostname, port };
   });
 }
 
 /** Every cluster with what identifies it. Who refers to it is hidden, so one more route to a known cluster moves nothing. */
-function deriveReferences(engine: Engine, virtualHosts: Table<VirtualHost>): Table<ClusterReference> {
-  return engine.reduce<VirtualHost, ClusterReference, Map<Key, ClusterReference>, ClusterReference>(
-    'cluster-references',
-    virtualHosts,
-    {
-      spread: (_, { routes }) => referencesOf(routes),
-      init: () => new Map(),
-      add: (references, host, reference) => void references.set(host, reference),
-      remove: (references, host) => void references.delete(host),
-      empty: (references) => references.size === 0,
-      view: (references) => references.values().next().value!,
-      // A name stands for all that identifies a cluster.
-      equal: (before, now) => before.name === now.name,
-    },
-  );
+function deriveReferences<V>(
+  engine: Engine,
+  name: string,
+  from: Table<V>,
+  spread: (value: V) => Iterable<readonly [ClusterName, ClusterReference]>,
+): Table<ClusterReference> {
+  return engine.reduce<V, ClusterReference, Map<Key, ClusterReference>, ClusterReference>(name, from, {
+    spread: (_, value) => spread(value),
+    init: () => new Map(),
+    add: (references, key, reference) => void references.set(key, reference),
+    remove: (references, key) => void references.delete(key),
+    empty: (references) => references.size === 0,
+    view: (references) => references.values().next().value!,
+    // A name stands for all that identifies a cluster.
+    equal: (before, now) => before.name === now.name,
+  });
 }
 
 function referencesOf(routes: VirtualHost['routes']): Map<string, ClusterReference> {

@@ -8,6 +8,7 @@ import type { Address, Endpoints } from '../model/proxy-model.ts';
 import { diagnose, quote } from './diagnose.ts';
 import { parseEndpointsName, type ServicePortKey } from './names.ts';
 import { numericTargetPort, servicePortByNumber } from './service-port.ts';
+import { endpointsFor, nearZone } from './topology.ts';
 
 export interface EndpointsSources {
   readonly references: Table<unknown>;
@@ -16,8 +17,17 @@ export interface EndpointsSources {
   readonly localEndpoints: Table<LocalEndpoints>;
 }
 
+export interface EndpointsOptions {
+  /** Where the proxy stands, if Services may ask for endpoints near by. */
+  readonly zone?: string;
+}
+
 /** Unit per Service port that clusters refer to. */
-export function deriveEndpoints(engine: Engine, sources: EndpointsSources): Table<Endpoints> {
+export function deriveEndpoints(
+  engine: Engine,
+  sources: EndpointsSources,
+  { zone }: EndpointsOptions = {},
+): Table<Endpoints> {
   const { services, slices, localEndpoints } = sources;
   const slicesByService = engine.group<EndpointSlice>('slices-by-service', slices, (_, slice) =>
     slice.service === '' ? [] : [[`${slice.namespace}/${slice.service}`, true]],
@@ -28,12 +38,12 @@ export function deriveEndpoints(engine: Engine, sources: EndpointsSources): Tabl
     const service = read(services, serviceKey);
     const local = localEndpointsOf(read, localEndpoints, reference, service);
     if (local.always !== undefined) return { name, addresses: distinct(local.always), diagnostics: [] };
-    const port = service === undefined ? undefined : servicePortByNumber(service, reference.port);
+    const port = service && servicePortByNumber(service, reference.port, reference.protocol);
     // What is missing or external is reported at the Ingress that refers to it.
     const reachable = service !== undefined && port !== undefined && service.type !== 'ExternalName';
     const diagnostics: Diagnostic[] = [];
     const ready = reachable
-      ? readyAddresses(slicesOf(serviceKey, read, slicesByService, slices), port, diagnostics)
+      ? readyAddresses(slicesOf(serviceKey, read, slicesByService, slices), port, nearZone(service, zone), diagnostics)
       : [];
     if (ready.length > 0) return { name, addresses: distinct(ready), diagnostics };
     const addresses = distinct(local.fallback ?? []);
@@ -46,13 +56,15 @@ export function deriveEndpoints(engine: Engine, sources: EndpointsSources): Tabl
 export function localEndpointsOf(
   read: Reader,
   localEndpoints: Table<LocalEndpoints>,
-  { namespace, service: name, port }: ServicePortKey,
+  { namespace, service: name, port, protocol }: ServicePortKey,
   service: Service | undefined,
 ): LocalEndpoints {
   const byPort = read(localEndpoints, `${namespace}/${name}/${port}`);
-  const portName = service === undefined ? undefined : servicePortByNumber(service, port)?.name;
+  const portName = service && servicePortByNumber(service, port, protocol)?.name;
   const byName = portName === undefined ? undefined : read(localEndpoints, `${namespace}/${name}/${portName}`);
-  return { ...byName, ...byPort };
+  const { always, fallback } = { ...byName, ...byPort };
+  // What stands in for all Services speaks HTTP.
+  return { ...(always && { always }), ...(fallback && protocol !== 'UDP' && { fallback }) };
 }
 
 function slicesOf(
@@ -64,16 +76,24 @@ function slicesOf(
   return [...(read(slicesByService, service)?.keys() ?? [])].toSorted().flatMap((key) => read(slices, key) ?? []);
 }
 
-/** The addresses of all slices whose endpoint is ready, whatever it says about serving and terminating, as in ingress-nginx. */
+/**
+ * The addresses of all slices whose endpoint is ready, whatever it says about serving and terminating, as in ingress-nginx.
+ * @param zone only those that are meant for it, unless there are none
+ */
 function readyAddresses(
   slices: readonly EndpointSlice[],
   servicePort: ServicePort,
+  zone: string | undefined,
   diagnostics: Diagnostic[],
 ): Address[] {
+  const ready = slices.map((slice) => ({ ...slice, endpoints: slice.endpoints.filter((endpoint) => endpoint.ready) }));
+  return addressesOf(zone === undefined ? ready : endpointsFor(zone, ready), servicePort, diagnostics);
+}
+
+function addressesOf(slices: readonly EndpointSlice[], servicePort: ServicePort, diagnostics: Diagnostic[]): Address[] {
   return slices.flatMap((slice) => {
     const ports = portsOf(slice, servicePort);
     return slice.endpoints
-      .filter(({ ready }) => ready)
       .flatMap(({ addresses }) => addresses)
       .flatMap((text) => canonicalIp(text)?.ip ?? reportAddress(slice, text, diagnostics))
       .flatMap((ip) => ports.map((port) => ({ ip, port })));
@@ -81,12 +101,13 @@ function readyAddresses(
 }
 
 /**
- * The ports of a slice that belong to a Service port: TCP ports of the same name, every TCP port for a Service port without
- * name; a numeric target port where none fits.
+ * The ports of a slice that belong to a Service port: those of its protocol and name, all of its protocol if it has no name; a
+ * numeric target port where none fits.
  */
 function portsOf({ ports }: EndpointSlice, servicePort: ServicePort): number[] {
   const named = ports
-    .filter(({ protocol, name }) => protocol === 'TCP' && (!servicePort.name || name === servicePort.name))
+    .filter(({ protocol }) => protocol === servicePort.protocol)
+    .filter(({ name }) => !servicePort.name || name === servicePort.name)
     .flatMap(({ port }) => port ?? []);
   if (named.length > 0) return named;
   const target = numericTargetPort(servicePort);

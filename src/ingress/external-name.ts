@@ -39,11 +39,8 @@ function parseAddress(text: string): ExternalName {
   return { hostname: address.toString() };
 }
 
-/**
- * The port behind an ExternalName, which may list no ports at all: the target port of the Service port, else the number in the
- * Ingress.
- */
-export function externalPort(service: Service, port: string): number | undefined {
-  const servicePort = servicePortByNumber(service, port);
+/** The port behind an ExternalName, which may list no ports at all: the target port of the Service port, else `port` itself. */
+export function externalPort(service: Service, port: string, protocol?: 'UDP'): number | undefined {
+  const servicePort = servicePortByNumber(service, port, protocol);
   return servicePort === undefined ? portNumber(port) : (numericTargetPort(servicePort) ?? servicePort.port);
 }

@@ -1,18 +1,33 @@
-import type { EndpointsName } from '../model/proxy-model.ts';
+import { hash } from 'node:crypto';
+import type { ClusterName, ClusterPolicy, ClusterReference, EndpointsName } from '../model/proxy-model.ts';
 
 /** A Service port; `port` is its number, or as written in the Ingress where the Service or its port is missing. */
 export interface ServicePortKey {
   readonly namespace: string;
   readonly service: string;
   readonly port: string;
+  /** TCP if absent: a Service may have the same port number for both. */
+  readonly protocol?: 'UDP';
 }
 
-/** `namespace/service/port`: no part can hold a slash, so no two Service ports share a name. */
-export function endpointsName({ namespace, service, port }: ServicePortKey): EndpointsName {
-  return `${namespace}/${service}/${port}`;
+/** `namespace/service/port`, with `/udp` where it is: no part can hold a slash, so no two Service ports share a name. */
+export function endpointsName({ namespace, service, port, protocol }: ServicePortKey): EndpointsName {
+  return `${namespace}/${service}/${port}${protocol === 'UDP' ? '/udp' : ''}`;
 }
 
 export function parseEndpointsName(name: EndpointsName): ServicePortKey {
-  const [namespace = '', service = '', port = ''] = name.split('/');
-  return { namespace, service, port };
+  const [namespace = '', service = '', port = '', protocol] = name.split('/');
+  return { namespace, service, port, ...(protocol === 'udp' && { protocol: 'UDP' }) };
+}
+
+/** The reference to the cluster of a Service port: its variant without settings of its own, or the one with a policy. */
+export function clusterReference(servicePort: ServicePortKey, policy?: ClusterPolicy): ClusterReference {
+  const name = endpointsName(servicePort);
+  return policy === undefined ? { name, ...servicePort } : { name: variantName(name, policy), ...servicePort, policy };
+}
+
+/** Depends on what the policy says alone, so that replicas agree and nothing else renames the cluster. */
+function variantName(name: EndpointsName, policy: ClusterPolicy): ClusterName {
+  const sorted = Object.entries(policy).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `${name}~${hash('sha256', JSON.stringify(sorted)).slice(0, 8)}`;
 }

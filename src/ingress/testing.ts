@@ -196,8 +196,8 @@ export class World {
 
   /** The whole model as plain data, in a fixed order. */
   dump(): unknown {
-    const { listeners, virtualHosts, clusters, endpoints, certificates } = this.model;
-    const tables = { listeners, virtualHosts, clusters, endpoints, certificates };
+    const { listeners, streamListeners, virtualHosts, clusters, endpoints, certificates } = this.model;
+    const tables = { listeners, streamListeners, virtualHosts, clusters, endpoints, certificates };
     const plain = Object.entries(tables).map(([name, table]) => {
       const entries = [...table.keys()].toSorted().map((key) => [key, table.get(key)]);
       return [name, Object.fromEntries(entries)];

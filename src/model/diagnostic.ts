@@ -49,14 +49,19 @@ export const diagnosticCodes = {
   PathConflict: 'Another, older Ingress owns the same host and path, or what no path of the host takes.',
   ProtectionUnavailable: 'Something that protects a backend cannot be honoured, so its paths answer 503.',
   // global options
-  ConfigMapNotFound: 'The ConfigMap of --configmap does not exist; everything is at its default.',
+  ConfigMapNotFound:
+    'A ConfigMap that a flag names does not exist; what it would set is at its default, or not served.',
   ConfigMapKeyUnsupported: 'Keys of the ConfigMap that are not supported yet and without effect.',
+  // TCP and UDP services
+  StreamEntryInvalid: 'An entry of a ConfigMap of TCP or UDP services that is not served, or not all of it.',
   // backends
   BackendInvalid: 'A backend that names no Service, or a resource; its path answers 503.',
-  ServiceNotFound: 'The Service does not exist; its paths answer 503.',
-  ServicePortNotFound: 'The Service has no such port; its paths answer 503.',
-  ServiceWithoutEndpoints: 'No endpoint of the Service is ready; its paths answer 503.',
-  ExternalNameInvalid: 'The external name is no DNS name that may be resolved; the paths answer 503.',
+  ServiceNotFound: 'The Service does not exist; its paths answer 503, its TCP and UDP ports are closed.',
+  ServicePortNotFound: 'The Service has no such port; its paths answer 503, its TCP and UDP ports are closed.',
+  ServiceWithoutEndpoints:
+    'No endpoint of the Service is ready; its paths answer 503, its TCP and UDP ports are closed.',
+  ExternalNameInvalid:
+    'The external name is no DNS name that may be resolved; paths answer 503, TCP and UDP ports are closed.',
   // TLS
   SecretNotFound: 'The TLS Secret does not exist; the default certificate is served.',
   SecretInvalid: 'The TLS Secret is not usable; the last good pair, else the default certificate, is served.',

@@ -21,7 +21,7 @@ export interface Origin {
 export type HostName = string;
 export const DEFAULT_HOST: HostName = '*';
 
-/** A bound port of the proxy. */
+/** A bound port of the proxy that speaks HTTP. */
 export interface Listener {
   readonly name: 'http' | 'https';
   readonly port: number;
@@ -41,6 +41,19 @@ export interface Listener {
 export interface ServerName {
   readonly name: string;
   readonly certificate: CertificateName;
+}
+
+/** `tcp-9000`, `udp-53` */
+export type StreamListenerName = string;
+
+/** A bound port of the proxy whose connections, or datagrams, go to one cluster as they are. */
+export interface StreamListener {
+  readonly name: StreamListenerName;
+  readonly protocol: 'tcp' | 'udp';
+  readonly port: number;
+  readonly cluster: ClusterName;
+  /** Only for `tcp`: a connection begins with a PROXY protocol header that names its client, or it is closed. */
+  readonly proxyProtocol?: true;
 }
 
 /** One host name with its routes in match order (the first that matches wins). A host always answers every path. */
@@ -84,20 +97,31 @@ export interface ClusterReference {
   readonly name: ClusterName;
   readonly namespace: string;
   readonly service: string;
-  /** The Service's port number; as written in the Ingress when the Service or its port is missing. */
+  /** The Service's port number; as written when the Service or its port is missing. */
   readonly port: string;
+  /** Of the Service port; TCP if absent. */
+  readonly protocol?: 'UDP';
+  /** Absent for the variant without settings of its own. */
+  readonly policy?: ClusterPolicy;
 }
 
-/** `namespace/service/port`, and `~hash` when annotations set cluster-level policy. */
+/** How a cluster differs from others of its Service port: one optional field per feature. */
+export interface ClusterPolicy {
+  /** A connection begins with a PROXY protocol header (version 1) that names the client. */
+  readonly proxyProtocol?: true;
+}
+
+/** `namespace/service/port`, `namespace/service/port/udp` for another protocol, and `~hash` with a policy. */
 export type ClusterName = string;
-/** `namespace/service/port`, shared by all variants of a cluster. */
+/** `namespace/service/port`, `namespace/service/port/udp` for another protocol; shared by all variants of a cluster. */
 export type EndpointsName = string;
 
 /** One upstream: a Service port. */
-export type Cluster =
-  | { readonly kind: 'endpoints'; readonly name: ClusterName; readonly endpoints: EndpointsName }
+export type Cluster = { readonly name: ClusterName; readonly policy?: ClusterPolicy } & (
+  | { readonly kind: 'endpoints'; readonly endpoints: EndpointsName }
   /** An ExternalName Service: the proxy resolves the name, all addresses count. */
-  | { readonly kind: 'dns'; readonly name: ClusterName; readonly hostname: string; readonly port: number };
+  | { readonly kind: 'dns'; readonly hostname: string; readonly port: number }
+);
 
 /** Addresses of a Service port, sorted and without duplicates; empty when nothing is ready. */
 export interface Endpoints {
@@ -133,19 +157,20 @@ export interface Certificate {
 
 /** PEM of a private key that shows itself as `[redacted]` in JSON, logs and inspection. */
 export class PrivateKey {
-  readonly #pem: string;
+  readonly #pem: Uint8Array;
 
-  constructor(pem: string) {
-    this.#pem = pem;
+  /** @param pem is kept as it is where it is bytes, such as those of a Secret, and must not change. */
+  constructor(pem: Uint8Array | string) {
+    this.#pem = typeof pem === 'string' ? Buffer.from(pem) : pem;
   }
 
   /** The only way to the bytes; for the emitters. */
-  reveal(): string {
+  reveal(): Uint8Array {
     return this.#pem;
   }
 
   equals(other: PrivateKey): boolean {
-    return this.#pem === other.#pem;
+    return Buffer.compare(this.#pem, other.#pem) === 0;
   }
 
   toJSON(): string {
@@ -165,9 +190,11 @@ export class PrivateKey {
 export interface ProxyModel {
   /** keyed by listener name */
   readonly listeners: Table<Listener>;
+  /** keyed by listener name: the ports of TCP and UDP services that have somewhere to lead to */
+  readonly streamListeners: Table<StreamListener>;
   /** keyed by host name; `*` is always there */
   readonly virtualHosts: Table<VirtualHost>;
-  /** keyed by cluster name: exactly the clusters that routes refer to */
+  /** keyed by cluster name: exactly the clusters that routes and stream listeners refer to */
   readonly clusters: Table<Cluster>;
   /** keyed by endpoints name: exactly those that clusters refer to */
   readonly endpoints: Table<Endpoints>;
