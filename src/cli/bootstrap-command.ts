@@ -1,8 +1,13 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { dirname, join } from 'node:path';
 import { stringify } from 'yaml';
 import { buildBootstrap } from '../envoy/bootstrap.ts';
+import { type XdsTls, xdsSecrets } from '../envoy/bootstrap-tls.ts';
 import { parseXdsAddress } from '../xds/address.ts';
-import { type BootstrapArguments, parseXdsFlag, UsageError } from './flags.ts';
+import { type BootstrapArguments, ConfigurationError, parseXdsFlag, UsageError } from './flags.ts';
+import type { XdsTlsClientArguments } from './xds-tls.ts';
+import { credentialPaths } from './xds-tls-arguments.ts';
 
 /** The longest path of a Unix socket that the kernel takes, in bytes. */
 const MAX_SOCKET_PATH = 107;
@@ -13,8 +18,9 @@ const XDS_ADDRESSES = { gateway: '127.0.0.1:18000', sidecar: 'unix:/run/ingress-
 const SIDECAR_CONNECTIONS = 16_384;
 
 /**
- * The command `bootstrap`: prints what an Envoy needs to find a control plane. Returns the exit code.
- * @throws UsageError for values with which Envoy would not start, and for a sidecar that is to connect over TCP.
+ * The command `bootstrap`: prints what an Envoy needs to find a control plane, and writes the files that tell it where the
+ * certificates for mutual TLS are. Returns the exit code.
+ * @throws UsageError for values with which Envoy would not start, and for a sidecar that is to connect unencrypted over TCP.
  */
 export function bootstrap(args: BootstrapArguments): number {
   const { role, nodeCluster, adminSocket, output } = args;
@@ -25,16 +31,47 @@ export function bootstrap(args: BootstrapArguments): number {
   }
   checkSocketPath('admin-socket', adminSocket);
   if (xds.kind === 'unix') checkSocketPath('xds-address', xds.path);
-  else if (role === 'sidecar')
-    throw new UsageError('--role=sidecar connects over a Unix socket: --xds-address=unix:PATH');
+  const xdsTls = prepareTls(args, xds);
+  if (role === 'sidecar' && xds.kind === 'tcp' && xdsTls === undefined) {
+    throw new UsageError(
+      '--role=sidecar connects over a Unix socket (--xds-address=unix:PATH) or with --xds-certificate',
+    );
+  }
   const message = buildBootstrap({
     node: { id: nodeId, cluster: nodeCluster },
     xds,
+    ...(xdsTls && { xdsTls }),
     adminSocket,
     ...(role === 'sidecar' && { maxDownstreamConnections: SIDECAR_CONNECTIONS }),
   });
   process.stdout.write(output === 'json' ? `${JSON.stringify(message, null, 2)}\n` : stringify(message));
   return 0;
+}
+
+/** Writes the files with the secrets of mutual TLS, if it is asked for. */
+function prepareTls(args: XdsTlsClientArguments, xds: ReturnType<typeof parseXdsAddress>): XdsTls | undefined {
+  const { xdsServerName, xdsSecrets: folder = '.' } = args;
+  const paths = credentialPaths(args);
+  if (paths === undefined) {
+    if (xdsServerName !== undefined)
+      throw new UsageError('--xds-server-name is for mutual TLS: it needs --xds-certificate');
+    return undefined;
+  }
+  if (xds.kind === 'unix') throw new UsageError('--xds-certificate is for TCP: a Unix socket needs no certificates');
+  if (dirname(paths.certificate) !== dirname(paths.key)) {
+    throw new UsageError('--xds-certificate and --xds-key must be in one folder, which Envoy watches for both');
+  }
+  const secretFiles = { certificate: join(folder, 'xds-certificate.json'), authorities: join(folder, 'xds-ca.json') };
+  const secrets = xdsSecrets(paths);
+  try {
+    mkdirSync(folder, { recursive: true });
+    for (const which of ['certificate', 'authorities'] as const) {
+      writeFileSync(secretFiles[which], `${JSON.stringify(secrets[which], null, 2)}\n`);
+    }
+  } catch (error) {
+    throw new ConfigurationError(`--xds-secrets: ${(error as Error).message}`);
+  }
+  return { serverName: xdsServerName ?? xds.host, secretFiles };
 }
 
 function checkSocketPath(flag: string, path: string): void {

@@ -6,7 +6,7 @@ import type { BuildOptions } from '../ingress/build.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { ObjectRef } from '../model/object-ref.ts';
 import type { XdsEvent } from '../xds/observer.ts';
-import { createXdsServer } from '../xds/server.ts';
+import { createXdsServer, type MutualTlsOptions } from '../xds/server.ts';
 import { buildOptionsFrom, ConfigurationError, type ControlPlaneArguments } from './flags.ts';
 import { createInspection } from './inspection.ts';
 import { createLogger, type Logger } from './logger.ts';
@@ -27,6 +27,8 @@ export interface ControlPlaneOptions {
   readonly debugSocket?: string;
   /** Default: false. */
   readonly secretsOverTcp?: boolean;
+  /** For TCP; absent: loopback only. */
+  readonly mutualTls?: MutualTlsOptions;
   readonly readiness: ReadinessWatch;
   /** Aborted when the end begins: health checks fail from then on, everything else goes on. */
   readonly ending: AbortSignal;
@@ -90,6 +92,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     store,
     observe,
     secretsOverTcp: options.secretsOverTcp ?? false,
+    ...(options.mutualTls && { mutualTls: options.mutualTls }),
     descriptors: readDescriptorSet,
   });
   const health = createHealthServer({

@@ -1,11 +1,11 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { type FSWatcher, watch } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import type { CredentialSource, TlsCredentials } from '../xds/tls-listener.ts';
 
-/** Absolute paths of three PEM files. */
+/** Paths of three PEM files. */
 export interface CredentialPaths {
   readonly certificate: string;
   readonly key: string;
@@ -64,7 +64,7 @@ class WatchedCredentials implements CredentialFiles {
   }
 
   start(): void {
-    for (const folder of new Set(Object.values(this.paths).map(dirname))) {
+    for (const folder of new Set(Object.values(this.paths).map((path) => dirname(resolve(path))))) {
       try {
         const watcher = watch(folder, { persistent: false }, () => this.schedule(SETTLE_MS));
         watcher.on('error', () => watcher.close());

@@ -1,6 +1,7 @@
 import type { Options } from 'yargs';
 import type { BuildOptions } from '../ingress/build.ts';
 import { parseListenAddress, type XdsAddress, XdsAddressError } from '../xds/address.ts';
+import { type XdsTlsClientArguments, type XdsTlsServerArguments, xdsTlsClientFlags, xdsTlsFlags } from './xds-tls.ts';
 
 /**
  * Every flag in one place; the commands choose theirs by group. Names are those of ingress-nginx where it has the flag.
@@ -173,13 +174,15 @@ export const serveFlags = {
     array: true,
     requiresArg: true,
     default: ['127.0.0.1:18000'],
-    describe: 'Where Envoys connect to: unix:PATH, or HOST:PORT on loopback; may be repeated',
+    describe:
+      'Where Envoys connect to: unix:PATH, or HOST:PORT, which off loopback needs --xds-certificate; may be repeated',
   },
   'xds-insecure': {
     type: 'boolean',
     default: false,
     describe: 'Send private keys also over TCP, where every process of this machine can read them',
   },
+  ...xdsTlsFlags,
 } as const satisfies Record<string, Options>;
 
 export const inspectFlags = {
@@ -221,6 +224,7 @@ export const bootstrapFlags = {
     default: 'envoy-admin.sock',
     describe: "Unix socket of Envoy's admin interface; a relative path begins where Envoy is started",
   },
+  ...xdsTlsClientFlags,
   output: { choices: ['yaml', 'json'] as const, default: 'yaml', requiresArg: true, describe: 'Form of the output' },
 } as const satisfies Record<string, Options>;
 
@@ -265,7 +269,7 @@ export interface RunArguments extends ControlPlaneArguments {
   readonly drainTimeout?: number;
 }
 
-export interface ServeArguments extends ControlPlaneArguments {
+export interface ServeArguments extends ControlPlaneArguments, XdsTlsServerArguments {
   readonly xdsAddress: readonly string[];
   readonly xdsInsecure: boolean;
 }
@@ -278,7 +282,7 @@ export interface InspectArguments {
   readonly output: 'yaml' | 'json';
 }
 
-export interface BootstrapArguments {
+export interface BootstrapArguments extends XdsTlsClientArguments {
   readonly role: 'gateway' | 'sidecar';
   readonly xdsAddress?: string;
   readonly nodeId?: string;
@@ -330,7 +334,8 @@ export function checkRunArguments(args: RunArguments): void {
 
 export function checkServeArguments(args: ServeArguments): void {
   checkControlPlaneArguments(args);
-  for (const address of args.xdsAddress) parseXdsFlag(address, parseListenAddress);
+  const mutualTls = args.xdsCertificate !== undefined;
+  for (const address of args.xdsAddress) parseXdsFlag(address, (text) => parseListenAddress(text, mutualTls));
   const repeated = args.xdsAddress.find((address, index) => args.xdsAddress.indexOf(address) !== index);
   if (repeated !== undefined) throw new UsageError(`--xds-address=${repeated} is given twice`);
 }

@@ -18,19 +18,26 @@ import {
   UsageError,
 } from './flags.ts';
 import type { TranslateArguments } from './translate.ts';
+import { type CertsArguments, certsFlags } from './xds-tls.ts';
 
 /** Exit codes: 0 ended as asked, 1 failed, 2 flags or arguments that cannot be. */
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 
 const BOOLEANS: ReadonlySet<string> = new Set(
-  Object.entries({ ...sourceFlags, ...ingressFlags, ...runFlags, ...serveFlags, ...bootstrapFlags } satisfies Record<
-    string,
-    Options
-  >).flatMap(([name, flag]) => ('type' in flag && flag.type === 'boolean' ? [name] : [])),
+  Object.entries({
+    ...sourceFlags,
+    ...ingressFlags,
+    ...runFlags,
+    ...serveFlags,
+    ...bootstrapFlags,
+    ...certsFlags,
+  } satisfies Record<string, Options>).flatMap(([name, flag]) =>
+    'type' in flag && flag.type === 'boolean' ? [name] : [],
+  ),
 );
 
-const COMMANDS = new Set(['run', 'serve', 'bootstrap', 'inspect', 'translate', 'control-plane']);
+const COMMANDS = new Set(['run', 'serve', 'bootstrap', 'inspect', 'translate', 'certs', 'control-plane']);
 
 export async function main(argv: readonly string[]): Promise<number> {
   let code = 0;
@@ -75,7 +82,7 @@ export async function main(argv: readonly string[]): Promise<number> {
           .example('$0 serve --manifests deploy --xds-address 127.0.0.1:18000', 'without private keys, for inspection'),
       async (parsed) => {
         const { serve } = await import('./serve.ts');
-        const lists = [...Object.keys(sourceFlags), 'xdsAddress'];
+        const lists = [...Object.keys(sourceFlags), 'xdsAddress', 'xdsClient'];
         code = await serve(normalize(parsed, lists) as unknown as ServeArguments);
       },
     )
@@ -120,6 +127,19 @@ export async function main(argv: readonly string[]): Promise<number> {
       async (parsed) => {
         const { translate } = await import('./translate.ts');
         code = await translate(normalize(parsed) as unknown as TranslateArguments);
+      },
+    )
+    .command(
+      'certs',
+      'Make or renew the certificates for mutual TLS between Envoys and serve',
+      (command) =>
+        withFlags(command, certsFlags)
+          .example('$0 certs --out pki --dns-name xds.example.com', 'for machines; run it again to renew')
+          .example('$0 certs --output secret --namespace edge | kubectl apply -f -', 'for a cluster')
+          .example('$0 certs --apply', 'from a Job in the cluster'),
+      async (parsed) => {
+        const { certs } = await import('./certs.ts');
+        code = await certs(normalize(parsed, ['dnsName', 'client']) as unknown as CertsArguments);
       },
     )
     .completion('completion', 'Print a script that completes commands and flags in bash or zsh')

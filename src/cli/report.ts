@@ -7,6 +7,7 @@ import type { XdsEvent } from '../xds/observer.ts';
 import { shortTypeName } from '../xds/resource.ts';
 import type { Logger } from './logger.ts';
 import type { ManifestSource } from './manifest-source.ts';
+import { createRefusalReport } from './refusal-report.ts';
 import { curlCommands, servedTable } from './served-table.ts';
 
 export interface Reporter {
@@ -29,6 +30,7 @@ export function createReporter(options: {
 }): Reporter {
   const { logger, model, locate } = options;
   let serving = false;
+  const refusals = createRefusalReport((message) => logger.warn(message));
   const diagnosed: Reporter['diagnosed'] = ({ added, removed }) => {
     for (const diagnostic of added) {
       logger[LOG_LEVELS[diagnostic.severity]](fieldsOf(diagnostic), describeDiagnostic(diagnostic, locate));
@@ -37,7 +39,10 @@ export function createReporter(options: {
   };
   return {
     diagnosed,
-    observe: (event) => reportXds(logger, event),
+    observe: (event) => {
+      if (event.kind === 'refused') refusals.report(event);
+      else reportXds(logger, event);
+    },
     settled: (settled) => {
       diagnosed(settled.diagnostics);
       if (!serving) return;
@@ -90,6 +95,9 @@ function reportXds(logger: Logger, event: XdsEvent): void {
     logger.warn(`${shortTypeName(event.typeUrl)} sent although Envoy has not accepted the clusters before it`);
   } else if (event.kind === 'withheld') {
     logger.warn(`secrets are withheld from stream ${event.stream}: its connection is not encrypted`);
+  } else if (event.kind === 'withheldNamespace') {
+    const whose = event.namespace === undefined ? 'of no namespace' : `of namespace ${event.namespace}`;
+    logger.warn(`secrets ${whose} are withheld from stream ${event.stream} of client ${event.client} (--xds-client)`);
   } else if (event.kind === 'closed' && event.status !== undefined && event.status.code !== 0) {
     logger.warn(`stream of an Envoy ended: ${event.status.message}`);
   }

@@ -1,7 +1,4 @@
-import { resolve } from 'node:path';
 import type { Options } from 'yargs';
-import type { ClientRule } from '../xds/clients.ts';
-import type { CredentialPaths } from './credential-files.ts';
 
 /** The name that `certs` gives to proxies, and that `serve` lets in unless told otherwise. */
 export const DEFAULT_CLIENT = 'ingress-xds-proxy';
@@ -37,6 +34,12 @@ export const xdsTlsClientFlags = {
     requiresArg: true,
     describe: 'Name in the certificate of the control plane; without it the host of --xds-address',
   },
+  'xds-secrets': {
+    type: 'string',
+    requiresArg: true,
+    describe:
+      'Folder for two small files that tell Envoy where its certificates are; without it the current one. A relative path begins where Envoy is started',
+  },
 } as const satisfies Record<string, Options>;
 
 export interface XdsTlsArguments {
@@ -51,42 +54,63 @@ export interface XdsTlsServerArguments extends XdsTlsArguments {
 
 export interface XdsTlsClientArguments extends XdsTlsArguments {
   readonly xdsServerName?: string;
+  readonly xdsSecrets?: string;
 }
 
-const FILES = { xdsCertificate: '--xds-certificate', xdsKey: '--xds-key', xdsCa: '--xds-ca' } as const;
+/** Flags of `certs`. */
+export const certsFlags = {
+  out: {
+    type: 'string',
+    requiresArg: true,
+    describe: 'Folder for the certificates; a certificate authority that is there already is used again',
+  },
+  'dns-name': {
+    type: 'string',
+    array: true,
+    requiresArg: true,
+    default: [] as string[],
+    describe:
+      'Name or IP address of the control plane, beside those of its Service in the shipped manifests and of this machine; may be repeated',
+  },
+  client: {
+    type: 'string',
+    array: true,
+    requiresArg: true,
+    default: [DEFAULT_CLIENT],
+    describe: 'Name of an Envoy or a group of Envoys that gets a certificate; may be repeated',
+  },
+  days: { type: 'number', requiresArg: true, default: 365, describe: 'How long the certificates are valid' },
+  output: {
+    choices: ['files', 'secret'] as const,
+    default: 'files',
+    requiresArg: true,
+    describe: 'files: into the folder of --out; secret: Kubernetes Secrets as YAML on the standard output',
+  },
+  apply: {
+    type: 'boolean',
+    default: false,
+    describe: 'Write the Secrets into the cluster; the certificate authority is kept in one of them',
+  },
+  namespace: {
+    type: 'string',
+    requiresArg: true,
+    describe:
+      'Namespace of the Secrets and of the Service of the control plane; without it $POD_NAMESPACE, or ingress-xds',
+  },
+  kubeconfig: {
+    type: 'string',
+    requiresArg: true,
+    describe: 'kubeconfig file for --apply; without it the cluster that this pod runs in, or the usual file',
+  },
+} as const satisfies Record<string, Options>;
 
-/**
- * The three files as absolute paths; `undefined` where none is given.
- * @param fail makes the error for some of the flags without the others.
- */
-export function credentialPaths(args: XdsTlsArguments, fail: (message: string) => Error): CredentialPaths | undefined {
-  const { xdsCertificate: certificate, xdsKey: key, xdsCa: ca } = args;
-  if (certificate === undefined && key === undefined && ca === undefined) return undefined;
-  if (!certificate || !key || !ca) {
-    const missing = Object.entries(FILES).flatMap(([name, flag]) => (args[name as keyof typeof FILES] ? [] : [flag]));
-    throw fail(`mutual TLS needs ${Object.values(FILES).join(', ')} together: ${missing.join(' and ')} missing`);
-  }
-  return { certificate: resolve(certificate), key: resolve(key), ca: resolve(ca) };
-}
-
-/**
- * Reads the values of `--xds-client`: `NAME`, or `NAME=NAMESPACE,NAMESPACE`.
- * @param fail makes the error for a value that is neither.
- */
-export function parseClients(values: readonly string[], fail: (message: string) => Error): ClientRule[] {
-  const rules = values.map((value) => {
-    // A name may be a URI, which may hold an equals sign; namespaces hold none.
-    const split = value.lastIndexOf('=');
-    const name = split < 0 ? value : value.slice(0, split);
-    if (name === '' || /\s/.test(name)) throw fail(`--xds-client=${value}: must be NAME or NAME=NAMESPACE,…`);
-    if (split < 0) return { name };
-    const namespaces = value.slice(split + 1).split(',');
-    const bad = namespaces.find((namespace) => !/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(namespace));
-    if (bad !== undefined) throw fail(`--xds-client=${value}: "${bad}" is no name of a namespace`);
-    return { name, namespaces };
-  });
-  const names = rules.map(({ name }) => name);
-  const repeated = names.find((name, index) => names.indexOf(name) !== index);
-  if (repeated !== undefined) throw fail(`--xds-client=${repeated} is given twice`);
-  return rules;
+export interface CertsArguments {
+  readonly out?: string;
+  readonly dnsName: readonly string[];
+  readonly client: readonly string[];
+  readonly days: number;
+  readonly output: 'files' | 'secret';
+  readonly apply: boolean;
+  readonly namespace?: string;
+  readonly kubeconfig?: string;
 }

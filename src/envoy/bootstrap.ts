@@ -1,5 +1,7 @@
 /** The bootstrap of Envoy: everything that it needs to find the control plane, and what cannot be changed while it runs. */
 
+import { tlsSocket, type XdsTls } from './bootstrap-tls.ts';
+
 /** Where the control plane listens: a Unix socket on this machine, or a host (name or address) and port. */
 export type XdsAddress =
   | { readonly kind: 'unix'; readonly path: string }
@@ -9,6 +11,8 @@ export interface BootstrapOptions {
   /** How this proxy introduces itself to the control plane. */
   readonly node: { readonly id: string; readonly cluster: string };
   readonly xds: XdsAddress;
+  /** Absent: what is said to the control plane is not encrypted. Only for TCP. */
+  readonly xdsTls?: XdsTls;
   /** Path of the Unix socket of the admin interface (at most 107 bytes); Envoy makes it with mode 0600. */
   readonly adminSocket: string;
   /** More client connections than this are refused; absent: no limit, and Envoy says so at its start. */
@@ -29,7 +33,7 @@ export function buildBootstrap(options: BootstrapOptions): object {
       // The admin interface must answer when clients have used up the connections.
       ignore_global_conn_limit: true,
     },
-    static_resources: { clusters: [xdsCluster(options.xds)] },
+    static_resources: { clusters: [xdsCluster(options.xds, options.xdsTls)] },
     dynamic_resources: dynamicResources(),
     deferred_stat_options: { enable_deferred_creation_stats: true },
     stats_config: { stats_matcher: { inclusion_list: { patterns: STATS } } },
@@ -63,7 +67,7 @@ function dynamicResources(): object {
   };
 }
 
-function xdsCluster(xds: XdsAddress): object {
+function xdsCluster(xds: XdsAddress, tls: XdsTls | undefined): object {
   const address =
     xds.kind === 'unix'
       ? { pipe: { path: xds.path } }
@@ -73,6 +77,7 @@ function xdsCluster(xds: XdsAddress): object {
     type: xds.kind === 'unix' ? 'STATIC' : 'STRICT_DNS',
     connect_timeout: '5s',
     load_assignment: { cluster_name: XDS_CLUSTER, endpoints: [{ lb_endpoints: [{ endpoint: { address } }] }] },
+    ...(tls && { transport_socket: tlsSocket(tls) }),
     typed_extension_protocol_options: {
       'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': {
         '@type': 'type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions',
