@@ -8,6 +8,6 @@ export function certificateFile(folder: string, { chain, key }: Certificate): st
 }
 
 /** The content of the file: what nginx reads as certificate and as key. */
-export function certificatePem({ chain, key }: Certificate): string {
-  return `${chain.trimEnd()}\n${key.reveal().trimEnd()}\n`;
+export function certificatePem({ chain, key }: Certificate): Buffer {
+  return Buffer.concat([Buffer.from(chain), Buffer.from('\n'), Buffer.from(key.reveal()), Buffer.from('\n')]);
 }

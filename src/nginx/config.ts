@@ -18,8 +18,10 @@ export interface NginxSettings {
   readonly httpsPort: number;
   /** Whether to bind `::` too. */
   readonly ipv6: boolean;
-  /** Whether a line is written for each request. */
-  readonly accessLog: boolean;
+  /** File to which a line is written for each request; absent: no log. */
+  readonly accessLog?: string;
+  /** How many files a worker may have open; 0 for the system's own limit. */
+  readonly maxOpenFiles: number;
   /** Number of worker processes, or `auto` for one per processor. */
   readonly workerProcesses: number | 'auto';
   /** Files of the dynamic modules to load. */

@@ -17,7 +17,10 @@ import { nginxUpstream, upstreamName } from './upstream.ts';
 
 export interface NginxEmitOptions {
   readonly ipv6: boolean;
-  readonly accessLog: boolean;
+  /** File to which a line is written for each request; absent: no log. */
+  readonly accessLog?: string;
+  /** How many files a worker may have open. Default: the system's own limit. */
+  readonly maxOpenFiles?: number;
   /** Default: one per processor. */
   readonly workerProcesses?: number;
   /** Whether backends and certificates are chosen at run time, by the Lua module. */
@@ -147,12 +150,13 @@ function settings(
   options: NginxEmitOptions,
   { servers, defaultFile }: { readonly servers: readonly NginxServer[]; readonly defaultFile: string | undefined },
 ): NginxSettings {
-  const { workerProcesses = 'auto' } = options;
+  const { workerProcesses = 'auto', maxOpenFiles = 0, accessLog } = options;
   return {
     httpPort: read(listeners, 'http')?.port ?? 80,
     httpsPort: read(listeners, 'https')?.port ?? 443,
     ipv6: options.ipv6,
-    accessLog: options.accessLog,
+    ...(accessLog !== undefined && { accessLog }),
+    maxOpenFiles,
     workerProcesses,
     modules: options.modules,
     dynamic: options.dynamic,
