@@ -63,6 +63,7 @@ const extensions = inExtensions([
   'filters.listener.tls_inspector.v3.TlsInspector',
   'filters.network.http_connection_manager.v3.HttpConnectionManager',
   'filters.network.tcp_proxy.v3.TcpProxy',
+  'filters.udp.udp_proxy.v3.Route',
   'filters.udp.udp_proxy.v3.UdpProxyConfig',
   'formatter.cel.v3.Cel',
   'http.early_header_mutation.header_mutation.v3.HeaderMutation',

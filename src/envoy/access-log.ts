@@ -48,25 +48,53 @@ const FIELDS = {
   req_id: '%REQ(X-REQUEST-ID)%',
 } as const;
 
-/**
- * One line for each request to Envoy's standard output, in the format that log parsers know from ingress-nginx. To the open
- * stream, not to /dev/stdout, which an unprivileged process may not be able to open.
- */
-export const ACCESS_LOG: AccessLog = {
-  name: 'envoy.access_loggers.stdout',
-  typed_config: {
-    '@type': 'type.googleapis.com/envoy.extensions.access_loggers.stream.v3.StdoutAccessLog',
-    log_format: {
-      text_format_source: { inline_string: `${Object.values(FIELDS).join(' ')}\n` },
-      formatters: [
-        {
-          name: 'envoy.formatter.cel',
-          typed_config: {
-            '@type': 'type.googleapis.com/envoy.extensions.formatter.cel.v3.Cel',
-            cel_config: { enable_string_conversion: true, enable_string_concat: true, enable_string_functions: true },
+/** The same for the default `log-format-stream`, in which nginx writes one line for each connection of a TCP service. */
+const TCP_FIELDS = {
+  remote_addr: '[%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%]',
+  time_local: FIELDS.time_local,
+  protocol: 'TCP',
+  // nginx's status for a connection that no endpoint has taken.
+  status: cel("has(upstream.local_address) ? '200' : '502'"),
+  bytes_sent: '%BYTES_SENT%',
+  bytes_received: '%BYTES_RECEIVED%',
+  session_time: seconds('request.duration'),
+} as const;
+
+/** Of UDP sessions Envoy knows no duration but in milliseconds. */
+const UDP_FIELDS = {
+  ...TCP_FIELDS,
+  protocol: 'UDP',
+  status: cel("has(upstream.address) ? '200' : '502'"),
+  session_time: '-',
+} as const;
+
+/** One line for each request, in the format that log parsers know from ingress-nginx. */
+export const ACCESS_LOG: AccessLog = stdoutLog(FIELDS);
+
+/** One line for each connection of a TCP service. */
+export const TCP_ACCESS_LOG: AccessLog = stdoutLog(TCP_FIELDS);
+
+/** One line for each session of a UDP service: what one client port sent and received. */
+export const UDP_ACCESS_LOG: AccessLog = stdoutLog(UDP_FIELDS);
+
+/** To Envoy's open standard output, not to /dev/stdout, which an unprivileged process may not be able to open. */
+function stdoutLog(fields: Readonly<Record<string, string>>): AccessLog {
+  return {
+    name: 'envoy.access_loggers.stdout',
+    typed_config: {
+      '@type': 'type.googleapis.com/envoy.extensions.access_loggers.stream.v3.StdoutAccessLog',
+      log_format: {
+        text_format_source: { inline_string: `${Object.values(fields).join(' ')}\n` },
+        formatters: [
+          {
+            name: 'envoy.formatter.cel',
+            typed_config: {
+              '@type': 'type.googleapis.com/envoy.extensions.formatter.cel.v3.Cel',
+              cel_config: { enable_string_conversion: true, enable_string_concat: true, enable_string_functions: true },
+            },
           },
-        },
-      ],
+        ],
+      },
     },
-  },
-};
+  };
+}

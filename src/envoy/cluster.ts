@@ -2,6 +2,8 @@ import {
   type envoy_config_cluster_v3_Cluster as ClusterMessage,
   envoy_config_cluster_v3_Cluster_DiscoveryType as DiscoveryType,
   envoy_extensions_clusters_common_dns_v3_DnsLookupFamily as DnsLookupFamily,
+  envoy_config_core_v3_ProxyProtocolConfig_Version as ProxyProtocolVersion,
+  type envoy_config_core_v3_TransportSocket as TransportSocket,
 } from '../gen/messages.ts';
 import type { Address, Cluster } from '../model/proxy-model.ts';
 import { ADS, socketAddress } from './config-source.ts';
@@ -12,11 +14,23 @@ export interface DnsOptions {
 }
 
 export function clusterMessage(cluster: Cluster, options: DnsOptions): ClusterMessage {
-  const { name } = cluster;
-  return cluster.kind === 'endpoints'
-    ? { name, ...discoveredEndpoints(cluster.endpoints), ...UPSTREAM }
-    : { name, ...resolvedName(cluster, options), ...UPSTREAM };
+  const { name, policy } = cluster;
+  const where = cluster.kind === 'endpoints' ? discoveredEndpoints(cluster.endpoints) : resolvedName(cluster, options);
+  return { name, ...where, ...UPSTREAM, ...(policy?.proxyProtocol && { transport_socket: PROXY_PROTOCOL }) };
 }
+
+/** In the version that nginx sends. */
+const PROXY_PROTOCOL: TransportSocket = {
+  name: 'envoy.transport_sockets.upstream_proxy_protocol',
+  typed_config: {
+    '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.proxy_protocol.v3.ProxyProtocolUpstreamTransport',
+    config: { version: ProxyProtocolVersion.V1 },
+    transport_socket: {
+      name: 'envoy.transport_sockets.raw_buffer',
+      typed_config: { '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.raw_buffer.v3.RawBuffer' },
+    },
+  },
+};
 
 function discoveredEndpoints(endpoints: string) {
   return { type: DiscoveryType.EDS, eds_cluster_config: { eds_config: ADS, service_name: endpoints } };

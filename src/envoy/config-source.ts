@@ -2,12 +2,14 @@ import {
   type envoy_config_core_v3_Address as AddressMessage,
   envoy_config_core_v3_ApiVersion as ApiVersion,
   type envoy_config_core_v3_ConfigSource as ConfigSource,
+  envoy_config_core_v3_SocketAddress_Protocol as SocketProtocol,
 } from '../gen/messages.ts';
 
 /** Resources of other types are fetched over the stream that this one came on. */
 export const ADS: ConfigSource = { ads: {}, resource_api_version: ApiVersion.V3 };
 
 /** `host`: an IP literal, or a DNS name where Envoy resolves one. */
-export function socketAddress(host: string, port: number): AddressMessage {
-  return { socket_address: { address: host, port_value: port } };
+export function socketAddress(host: string, port: number, protocol: 'tcp' | 'udp' = 'tcp'): AddressMessage {
+  const udp = protocol === 'udp' ? { protocol: SocketProtocol.UDP } : {};
+  return { socket_address: { ...udp, address: host, port_value: port } };
 }

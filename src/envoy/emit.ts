@@ -29,6 +29,7 @@ import { emitOnDemandSecrets, emitSecrets } from './secret.ts';
 import { deriveShards } from './shard.ts';
 import { recommendSharding } from './shard-advice.ts';
 import { createShardedTable } from './shard-tables.ts';
+import { streamListener } from './stream-listener.ts';
 
 export type EmitOptions = ListenerOptions & DnsOptions & ConnectionManagerOptions;
 
@@ -60,6 +61,7 @@ export function createEmitter(engine: Engine, model: ProxyModel, options: EmitOp
       { typeUrl: typeUrls.secret, table: emitSecrets(engine, model, listeners.chains, encoder) },
       { typeUrl: typeUrls.secret, table: emitOnDemandSecrets(engine, model, encoder) },
       { typeUrl: typeUrls.listener, table: listeners.resources },
+      { typeUrl: typeUrls.listener, table: emitStreamListeners(engine, model, options, encoder) },
       ...routes.resources,
     ],
     diagnosticTables: routes.diagnosticTables,
@@ -156,6 +158,15 @@ function emitListeners(engine: Engine, model: ProxyModel, options: EmitOptions, 
     return encodedResource(name, Buffer.concat([rest, ...used.map((certificate) => chainOf(certificate, read))]));
   });
   return { resources, chains };
+}
+
+function emitStreamListeners(engine: Engine, model: ProxyModel, options: EmitOptions, encoder: Encoder) {
+  const { streamListeners } = model;
+  return deriveResource(engine, 'stream-listener-resource', streamListeners, (name, read) => {
+    const listener = existing(read, streamListeners, name);
+    const bytes = encoder.encode(LISTENER, streamListener(listener, options), name);
+    return encodedResource(name, bytes, { cluster: listener.cluster });
+  });
 }
 
 const LISTENER = 'envoy.config.listener.v3.Listener';

@@ -64,11 +64,19 @@ export function certificateChain(certificate: CertificateName, connectionManager
   return tlsChain(certificate, certificate, connectionManager);
 }
 
-function binding({ name, port }: Listener, { ipv6 }: ListenerOptions) {
+/** A port on every address. */
+export function everyAddress(port: number, { ipv6 }: ListenerOptions, protocol: 'tcp' | 'udp' = 'tcp') {
+  return {
+    address: socketAddress('0.0.0.0', port, protocol),
+    ...(ipv6 ? { additional_addresses: [{ address: socketAddress('::', port, protocol) }] } : {}),
+  } satisfies Partial<ListenerMessage>;
+}
+
+/** What every listener of connections has. */
+export function binding({ name, port }: { readonly name: string; readonly port: number }, options: ListenerOptions) {
   return {
     name,
-    address: socketAddress('0.0.0.0', port),
-    ...(ipv6 ? { additional_addresses: [{ address: socketAddress('::', port) }] } : {}),
+    ...everyAddress(port, options),
     traffic_direction: TrafficDirection.INBOUND,
     per_connection_buffer_limit_bytes: { value: 32 * 1024 },
     // As much as the system allows, as ingress-nginx does.

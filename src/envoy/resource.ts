@@ -27,6 +27,8 @@ export interface EncodedResource {
   readonly routes?: string;
   /** Keys (`namespace/name`) of the Ingresses that made it; looked up when asked for, since only rejections need it. */
   readonly origin: () => readonly string[];
+  /** For a listener that leads to one cluster, without routes: the name of this cluster. */
+  readonly cluster?: string;
 }
 
 /** What goes with the bytes of a resource. */
@@ -35,6 +37,7 @@ interface Attributes {
   readonly routes?: string;
   readonly origin?: () => readonly string[];
 }
+  readonly cluster?: string;
 
 /** A resource whose bytes exist already. They stand in a closure, so that dumps of the object do not show keys. */
 export function encodedResource(name: string, bytes: Uint8Array, attributes: Attributes = {}): EncodedResource {

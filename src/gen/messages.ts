@@ -70,6 +70,7 @@ export type AnyMessage =
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.listener.tls_inspector.v3.TlsInspector' } & envoy_extensions_filters_listener_tls_inspector_v3_TlsInspector)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager' } & envoy_extensions_filters_network_http_connection_manager_v3_HttpConnectionManager)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy' } & envoy_extensions_filters_network_tcp_proxy_v3_TcpProxy)
+  | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.udp.udp_proxy.v3.Route' } & envoy_extensions_filters_udp_udp_proxy_v3_Route)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.udp.udp_proxy.v3.UdpProxyConfig' } & envoy_extensions_filters_udp_udp_proxy_v3_UdpProxyConfig)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.formatter.cel.v3.Cel' } & envoy_extensions_formatter_cel_v3_Cel)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.http.early_header_mutation.header_mutation.v3.HeaderMutation' } & envoy_extensions_http_early_header_mutation_header_mutation_v3_HeaderMutation)
@@ -3531,6 +3532,10 @@ export const envoy_extensions_filters_network_tcp_proxy_v3_UpstreamConnectMode =
 } as const;
 export type envoy_extensions_filters_network_tcp_proxy_v3_UpstreamConnectMode = (typeof envoy_extensions_filters_network_tcp_proxy_v3_UpstreamConnectMode)[keyof typeof envoy_extensions_filters_network_tcp_proxy_v3_UpstreamConnectMode];
 
+export type envoy_extensions_filters_udp_udp_proxy_v3_Route = {
+  readonly cluster?: string;
+};
+
 export type envoy_extensions_filters_udp_udp_proxy_v3_UdpProxyConfig = {
   readonly stat_prefix?: string;
   readonly idle_timeout?: google_protobuf_Duration;
@@ -5364,6 +5369,7 @@ export interface Messages {
   'envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy.TunnelingConfig': envoy_extensions_filters_network_tcp_proxy_v3_TcpProxy_TunnelingConfig;
   'envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy.WeightedCluster': envoy_extensions_filters_network_tcp_proxy_v3_TcpProxy_WeightedCluster;
   'envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy.WeightedCluster.ClusterWeight': envoy_extensions_filters_network_tcp_proxy_v3_TcpProxy_WeightedCluster_ClusterWeight;
+  'envoy.extensions.filters.udp.udp_proxy.v3.Route': envoy_extensions_filters_udp_udp_proxy_v3_Route;
   'envoy.extensions.filters.udp.udp_proxy.v3.UdpProxyConfig': envoy_extensions_filters_udp_udp_proxy_v3_UdpProxyConfig;
   'envoy.extensions.filters.udp.udp_proxy.v3.UdpProxyConfig.HashPolicy': envoy_extensions_filters_udp_udp_proxy_v3_UdpProxyConfig_HashPolicy;
   'envoy.extensions.filters.udp.udp_proxy.v3.UdpProxyConfig.SessionFilter': envoy_extensions_filters_udp_udp_proxy_v3_UdpProxyConfig_SessionFilter;

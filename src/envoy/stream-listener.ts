@@ -1,0 +1,70 @@
+/** Ports of TCP and UDP services. Times are ingress-nginx's defaults (`proxy-stream-…`) as far as Envoy has them. */
+import type {
+  envoy_config_listener_v3_ListenerFilter as ListenerFilter,
+  envoy_config_listener_v3_Listener as ListenerMessage,
+  envoy_config_listener_v3_Filter as NetworkFilter,
+} from '../gen/messages.ts';
+import type { StreamListener } from '../model/proxy-model.ts';
+import { type AccessLogOptions, TCP_ACCESS_LOG, UDP_ACCESS_LOG } from './access-log.ts';
+import { binding, everyAddress, type ListenerOptions } from './listener.ts';
+
+type StreamListenerOptions = ListenerOptions & AccessLogOptions;
+
+export function streamListener(listener: StreamListener, options: StreamListenerOptions): ListenerMessage {
+  return listener.protocol === 'tcp' ? tcpListener(listener, options) : udpListener(listener, options);
+}
+
+function tcpListener(listener: StreamListener, options: StreamListenerOptions): ListenerMessage {
+  return {
+    ...binding(listener, options),
+    ...(listener.proxyProtocol && { listener_filters: [PROXY_PROTOCOL], listener_filters_timeout: { seconds: 5 } }),
+    filter_chains: [{ name: 'tcp', filters: [tcpProxy(listener, options)] }],
+  };
+}
+
+/** Connections without the header are closed: otherwise anybody could claim any address. */
+const PROXY_PROTOCOL: ListenerFilter = {
+  name: 'envoy.filters.listener.proxy_protocol',
+  typed_config: { '@type': 'type.googleapis.com/envoy.extensions.filters.listener.proxy_protocol.v3.ProxyProtocol' },
+};
+
+function tcpProxy({ name, cluster }: StreamListener, { accessLog = false }: AccessLogOptions): NetworkFilter {
+  return {
+    name: 'envoy.filters.network.tcp_proxy',
+    typed_config: {
+      '@type': 'type.googleapis.com/envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy',
+      stat_prefix: name,
+      cluster,
+      idle_timeout: { seconds: 600 },
+      max_connect_attempts: { value: 3 },
+      ...(accessLog ? { access_log: [TCP_ACCESS_LOG] } : {}),
+    },
+  };
+}
+
+function udpListener(listener: StreamListener, options: StreamListenerOptions): ListenerMessage {
+  const { name, port } = listener;
+  return { name, ...everyAddress(port, options, 'udp'), listener_filters: [udpProxy(listener, options)] };
+}
+
+function udpProxy({ name, cluster }: StreamListener, { accessLog = false }: AccessLogOptions): ListenerFilter {
+  return {
+    name: 'envoy.filters.udp_listener.udp_proxy',
+    typed_config: {
+      '@type': 'type.googleapis.com/envoy.extensions.filters.udp.udp_proxy.v3.UdpProxyConfig',
+      stat_prefix: name,
+      // nginx ends a session with its first answer, and one without an answer after 600 s. Envoy can do the latter only, and
+      // each session holds a socket.
+      idle_timeout: { seconds: 60 },
+      matcher: {
+        on_no_match: {
+          action: {
+            name: 'route',
+            typed_config: { '@type': 'type.googleapis.com/envoy.extensions.filters.udp.udp_proxy.v3.Route', cluster },
+          },
+        },
+      },
+      ...(accessLog ? { access_log: [UDP_ACCESS_LOG] } : {}),
+    },
+  };
+}
