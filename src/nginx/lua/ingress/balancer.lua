@@ -1,0 +1,50 @@
+-- Chooses the backend of each request among the addresses that are known now, one after another.
+local ngx_balancer = require("ngx.balancer")
+local store = require("ingress.store")
+
+local balancer = {}
+
+-- As `proxy_next_upstream_tries`: the first try and two more.
+local MORE_TRIES = 2
+
+-- Where each upstream stands in its list. Workers begin at different places, so that the first address is not everybody's first.
+local positions = {}
+
+local function next_peer(upstream, peers)
+  local position = positions[upstream] or math.random(0, #peers)
+  position = position % #peers + 1
+  positions[upstream] = position
+  return peers[position]
+end
+
+-- Before a request goes to its backend: without an address there is nothing to try.
+function balancer.require_peers()
+  local peers = store.peers(ngx.var.upstream)
+  if peers == nil or #peers == 0 then
+    return ngx.exit(tonumber(ngx.var.status_without_endpoints))
+  end
+  ngx.ctx.peers = peers
+end
+
+function balancer.balance()
+  local peers = ngx.ctx.peers
+  local upstream = ngx.var.upstream
+  if peers == nil then
+    return ngx.exit(ngx.HTTP_SERVICE_UNAVAILABLE)
+  end
+  if ngx.ctx.tried == nil then
+    ngx.ctx.tried = true
+    -- No address is tried a second time, as nginx does not either.
+    local more = math.min(MORE_TRIES, #peers - 1)
+    if more > 0 then
+      ngx_balancer.set_more_tries(more)
+    end
+  end
+  local peer = next_peer(upstream, peers)
+  local ok, err = ngx_balancer.set_current_peer(peer[1], peer[2])
+  if not ok then
+    ngx.log(ngx.ERR, "cannot use ", peer[1], ":", peer[2], ": ", err)
+  end
+end
+
+return balancer
