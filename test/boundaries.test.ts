@@ -107,6 +107,23 @@ const rules: Readonly<Record<string, Rule>> = {
     allowed: ['./store.ts', 'node:crypto', 'node:net', 'node:tls'],
     forbidden: ['../envoy/emit.ts', '../model/route.ts', '@grpc/grpc-js', 'node:fs'],
   },
+  'admission/planted.ts': {
+    allowed: ['./request.ts', '../cluster/objects.ts', '../ingress/build.ts', '../model/route.ts', '../derive.ts'],
+    forbidden: [
+      '../envoy/emit.ts',
+      '../xds/store.ts',
+      '../kubernetes/client.ts',
+      '../console/metrics.ts',
+      '../controller.ts',
+      'node:fs',
+      'node:https',
+      'node:child_process',
+    ],
+  },
+  'admission/server.ts': {
+    allowed: ['./reviewer.ts', 'node:https', 'node:tls'],
+    forbidden: ['../cluster/objects.ts', '../ingress/build.ts', '../envoy/emit.ts', '../derive.ts', 'fastify'],
+  },
   'console/planted.ts': {
     allowed: ['../model/route.ts', '../xds/store.ts', 'fastify', 'prom-client'],
     forbidden: ['../ingress/build.ts', '../envoy/emit.ts', '../cluster/state.ts', '@grpc/grpc-js'],
