@@ -8,6 +8,8 @@ export interface NginxConfig {
   readonly servers: readonly NginxServer[];
   /** Groups of backend addresses, sorted by name. Empty where they are chosen at run time. */
   readonly upstreams: readonly NginxUpstream[];
+  /** Ports of TCP and UDP services, sorted by protocol and port. */
+  readonly streams: readonly NginxStream[];
 }
 
 /** What holds for every server. */
@@ -98,4 +100,18 @@ export interface NginxUpstream {
   readonly name: string;
   /** `address:port`, an IPv6 address in brackets; at least one. */
   readonly addresses: readonly string[];
+}
+
+/** A port whose connections, or datagrams, go to one backend as they are. */
+export interface NginxStream {
+  readonly port: number;
+  readonly protocol: 'tcp' | 'udp';
+  /** Whether a connection begins with a PROXY protocol header that names its client. */
+  readonly acceptProxyProtocol: boolean;
+  /** Whether backends get such a header. */
+  readonly sendProxyProtocol: boolean;
+  /** `address:port`, an IPv6 address in brackets; none where `resolve` is set. */
+  readonly addresses: readonly string[];
+  /** `host:port` that is resolved at run time, for an ExternalName Service. */
+  readonly resolve?: string;
 }

@@ -11,8 +11,9 @@ import {
   type ServerName,
 } from '../model/proxy-model.ts';
 import { certificateFile } from './certificate-file.ts';
-import type { NginxConfig, NginxServer, NginxSettings, NginxUpstream } from './config.ts';
+import type { NginxConfig, NginxServer, NginxSettings, NginxStream, NginxUpstream } from './config.ts';
 import { type EmittedServer, nginxServer, type ServerContext } from './server.ts';
+import { nginxStream } from './stream.ts';
 import { nginxUpstream, upstreamName } from './upstream.ts';
 
 export interface NginxEmitOptions {
@@ -79,6 +80,14 @@ export function createNginxEmitter(engine: Engine, model: ProxyModel, options: N
   });
   const allServers = all(engine, 'nginx-servers', servers, ({ server }: EmittedServer) => server);
   const allUpstreams = all(engine, 'nginx-upstreams', upstreams, (upstream: NginxUpstream) => upstream);
+  const streams = engine.derive<NginxStream>('nginx-stream', model.streamListeners, (name, read) => {
+    const listener = read(model.streamListeners, name);
+    const cluster = listener && read(model.clusters, listener.cluster);
+    if (listener === undefined || cluster === undefined) return undefined;
+    const endpoints = cluster.kind === 'endpoints' ? read(model.endpoints, cluster.endpoints) : undefined;
+    return nginxStream(listener, cluster, endpoints);
+  });
+  const allStreams = all(engine, 'nginx-streams', streams, (stream: NginxStream) => stream);
   const config = engine.derive<NginxConfig>('nginx-config', [NGINX], (_, read) => {
     const found = sorted(read(allServers, ALL));
     const isDefault = ({ isDefault }: NginxServer) => isDefault;
@@ -88,6 +97,7 @@ export function createNginxEmitter(engine: Engine, model: ProxyModel, options: N
       settings: settings(read, model, options, { servers: sites, defaultFile }),
       servers: sites,
       upstreams: sorted(read(allUpstreams, ALL)),
+      streams: sorted(read(allStreams, ALL)),
     };
   });
   return { config, backends, certificates: model.certificates, serverNames, diagnosticTables: [servers] };
