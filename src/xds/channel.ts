@@ -1,7 +1,7 @@
 /** One type of one stream: its subscription, the responses under way, and removals that wait. */
 import { parentTypes } from './send-order.ts';
-import type { SnapshotStore, StoredResource, TypeChange } from './store.ts';
-import type { Batch, Subscription, SubscriptionChange } from './subscription.ts';
+import type { SnapshotStore, TypeChange } from './store.ts';
+import type { Batch, MaySend, Subscription, SubscriptionChange } from './subscription.ts';
 
 /** A response that was written and not yet acknowledged or rejected. Holds names and versions, no bytes. */
 export interface InFlight {
@@ -110,8 +110,8 @@ export class TypeChannel {
   }
 
   /** What the next response carries; `undefined` when nothing is to be said. */
-  take(maxBytes: number, mayChange: (resource: StoredResource) => boolean): Batch | undefined {
-    return this.subscription.take(maxBytes, mayChange);
+  take(maxBytes: number, maySend: MaySend): Batch | undefined {
+    return this.subscription.take(maxBytes, maySend);
   }
 
   /** Whether the client has accepted the current version of a resource. */

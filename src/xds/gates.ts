@@ -28,10 +28,11 @@ export class Gates {
     if (isRoutes(channel.typeUrl) && holdsSome) this.hadRoutes = true;
   }
 
-  /** @returns whether routes went past clusters that were not acknowledged in time. */
+  /** @returns whether what leads to clusters went past some that were not acknowledged in time. */
   sent(channel: TypeChannel, batch: Batch, response: InFlight): boolean {
     if (channel.typeUrl === typeUrls.cluster) this.warming.sent(batch, response);
-    return isRoutes(channel.typeUrl) && this.warming.giveUp();
+    const leadsToClusters = isRoutes(channel.typeUrl) || batch.resources.some(({ cluster }) => cluster !== undefined);
+    return leadsToClusters && this.warming.giveUp();
   }
 
   replied(channel: TypeChannel, response: InFlight, accepted: boolean): void {
@@ -65,6 +66,12 @@ export class Gates {
     if (this.clusters === undefined) {
       return isRoutes(typeUrl) && this.hadRoutes ? this.openedAt + this.limits.gateMs : 0;
     }
+    return this.clustersReadyAt();
+  }
+
+  /** From when on something may lead to the clusters that the client has been sent; infinity while more of them are to be sent. */
+  clustersReadyAt(): number {
+    if (this.clusters === undefined) return 0;
     if (this.clusters.hasAdditions) return NEVER;
     const patience = this.clustersSynced ? this.limits.gateMs : this.limits.firstSyncGateMs;
     return this.warming.lastAddedAt + patience;

@@ -45,6 +45,8 @@ export interface Resource {
   readonly routes?: string;
   /** What made it, for reports about a rejected resource: keys of Ingresses (`namespace/name`). Not part of the content. */
   readonly origin: readonly string[] | (() => readonly string[]);
+  /** For a listener that leads to a cluster by itself, without routes: this cluster. It waits for it as routes wait for clusters. */
+  readonly cluster?: string;
 }
 
 /** A set of changes that belongs together: a stream sees all of it or nothing. */

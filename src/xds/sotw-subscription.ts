@@ -6,7 +6,14 @@
  * that what is missing is gone; a response of any other type holds what is new, and nothing tells that a resource is gone.
  */
 import type { StoredResource, TypeSnapshot } from './store.ts';
-import { type Batch, BatchBuilder, type Subscription, type SubscriptionChange, WILDCARD } from './subscription.ts';
+import {
+  type Batch,
+  BatchBuilder,
+  type MaySend,
+  type Subscription,
+  type SubscriptionChange,
+  WILDCARD,
+} from './subscription.ts';
 
 export interface SotwOptions {
   /** Whether a response holds everything that is wanted. */
@@ -14,8 +21,6 @@ export interface SotwOptions {
   /** Whether no names mean everything, as long as none was ever given. */
   readonly legacyWildcard: boolean;
 }
-
-type MayChange = (resource: StoredResource) => boolean;
 
 export class SotwSubscription implements Subscription {
   readonly tellsRemovals: boolean;
@@ -110,8 +115,8 @@ export class SotwSubscription implements Subscription {
   }
 
   /** A response that holds everything is not divided, whatever its size: a client would delete what the first part lacks. */
-  take(maxBytes: number, mayChange: MayChange = () => true): Batch | undefined {
-    return this.options.full ? this.takeAll(mayChange) : this.takeNews(maxBytes);
+  take(maxBytes: number, maySend: MaySend = () => true): Batch | undefined {
+    return this.options.full ? this.takeAll(maySend) : this.takeNews(maxBytes);
   }
 
   private takeNews(maxBytes: number): Batch | undefined {
@@ -130,20 +135,21 @@ export class SotwSubscription implements Subscription {
     return batch.empty ? undefined : batch;
   }
 
-  private takeAll(mayChange: MayChange): Batch | undefined {
-    if (!this.hasNews(mayChange)) return undefined;
+  private takeAll(maySend: MaySend): Batch | undefined {
+    if (!this.hasNews(maySend)) return undefined;
     this.answerDue = false;
     const batch = new BatchBuilder(Number.POSITIVE_INFINITY);
     // Sorted, so that the first response is the same on every replica.
-    for (const name of [...this.coveredNames()].sort()) this.takeOne(name, batch, mayChange);
+    for (const name of [...this.coveredNames()].sort()) this.takeOne(name, batch, maySend);
     this.asked.clear();
     return batch;
   }
 
-  private takeOne(name: string, batch: BatchBuilder, mayChange: MayChange): void {
+  private takeOne(name: string, batch: BatchBuilder, maySend: MaySend): void {
     const resource = this.snapshot.get(name);
     const sent = this.known.get(name);
-    if (sent !== undefined && !this.moves(name, mayChange)) {
+    if (!this.moves(name, maySend)) {
+      if (sent === undefined) return;
       batch.repeat(sent);
       if (sent.version === resource?.version) this.dirty.delete(name);
       return;
@@ -158,10 +164,10 @@ export class SotwSubscription implements Subscription {
     }
   }
 
-  private hasNews(mayChange: MayChange): boolean {
+  private hasNews(maySend: MaySend): boolean {
     if (this.answerDue || this.asked.size > 0) return true;
     for (const name of this.dirty) {
-      if (this.moves(name, mayChange)) return true;
+      if (this.moves(name, maySend)) return true;
       // What may not change yet stays dirty; what is as it was sent does not.
       if (this.known.get(name)?.version === this.snapshot.get(name)?.version) this.dirty.delete(name);
     }
@@ -169,12 +175,12 @@ export class SotwSubscription implements Subscription {
   }
 
   /** Whether the next response says something new of this name. What is gone stays until its removal was let go by `mark`. */
-  private moves(name: string, mayChange: MayChange): boolean {
+  private moves(name: string, maySend: MaySend): boolean {
     const resource = this.snapshot.get(name);
     const sent = this.known.get(name);
     if (resource === undefined) return sent !== undefined && this.dirty.has(name);
-    if (sent === undefined || this.asked.has(name)) return true;
-    return sent.version !== resource.version && mayChange(resource);
+    if (this.asked.has(name)) return true;
+    return sent?.version !== resource.version && maySend(resource, sent === undefined);
   }
 
   private *coveredNames(): Iterable<string> {

@@ -21,6 +21,7 @@ export interface StoredResource {
   readonly version: string;
   readonly endpoints: string | undefined;
   readonly routes: string | undefined;
+  readonly cluster: string | undefined;
   /** As in `Resource`. */
   readonly namespace: string | undefined;
   body(): Uint8Array;
@@ -65,6 +66,10 @@ class Entry implements StoredResource {
   }
 
   get namespace(): string | undefined {
+  get cluster(): string | undefined {
+    return this.resource.cluster;
+  }
+
     return this.resource.namespace;
   }
 
@@ -92,6 +97,7 @@ class Entry implements StoredResource {
       routes: undefined,
       namespace: resource.namespace,
       body: () => resource.bytesAs?.(spelling) ?? resource.bytes(),
+      cluster: undefined,
       origin: () => this.origin(),
       as: (other) => this.as(other),
     };

@@ -303,19 +303,25 @@ class DiscoveryStream implements AdsStream {
       );
       if (!channel.pending) continue;
       const openAt = this.gates.openAt(channel);
-      const batch = openAt <= now ? channel.take(this.limits.maxResponseBytes, this.mayChange) : undefined;
+      const batch = openAt <= now ? channel.take(this.limits.maxResponseBytes, this.maySend) : undefined;
       if (batch !== undefined) {
         this.send(channel, batch, now);
         return;
       }
-      if (openAt > now) wakeAt = Math.min(wakeAt, openAt);
+      // The gate for listeners is open as a rule, but one that leads to a cluster by itself may wait behind it.
+      const nextAt = openAt > now || channel.typeUrl !== typeUrls.listener ? openAt : this.gates.clustersReadyAt();
+      if (nextAt > now) wakeAt = Math.min(wakeAt, nextAt);
     }
     this.wake(wakeAt, now);
   }
 
-  /** Make before break: what leads requests to routes changes only when the client has these routes. */
-  private readonly mayChange = ({ routes }: StoredResource): boolean => {
-    return routes === undefined || this.channel(typeUrls.routes)?.hasAccepted(routes) === true;
+  /**
+   * Make before break: what leads requests to routes changes only when the client has these routes, and what leads connections to
+   * a cluster by itself waits for clusters as routes do.
+   */
+  private readonly maySend = ({ routes, cluster }: StoredResource, isNew: boolean): boolean => {
+    if (cluster !== undefined && this.gates.clustersReadyAt() > this.options.clock.now()) return false;
+    return isNew || routes === undefined || this.channel(typeUrls.routes)?.hasAccepted(routes) === true;
   };
 
   private haveRemoved(parents: readonly string[], seq: number): boolean {

@@ -59,11 +59,14 @@ export interface Subscription {
   /**
    * Takes what the next response carries, as it stands in the snapshot now; where a response may hold a part, at most about
    * `maxBytes` (but at least one resource), and the rest stays pending.
-   * @param mayChange whether a resource that the client holds in another version may be sent now.
+   * @param maySend what must wait stays pending.
    * @returns `undefined` when nothing is to be said.
    */
-  take(maxBytes: number, mayChange?: (resource: StoredResource) => boolean): Batch | undefined;
+  take(maxBytes: number, maySend?: MaySend): Batch | undefined;
 }
+
+/** Whether a resource that was not asked for by name may be sent now; `isNew` if the client does not hold any version of it. */
+export type MaySend = (resource: StoredResource, isNew: boolean) => boolean;
 
 export const WILDCARD = '*';
 /** Known version of what has to be sent again whatever its version is. No version is empty. */
@@ -177,14 +180,14 @@ export class DeltaSubscription implements Subscription {
   /**
    * Takes what the next response carries, at most about `maxBytes` (but at least one resource), as it stands in the
    * snapshot now. The rest stays pending.
-   * @param mayChange whether a resource that the client holds in another version may be sent now.
+   * @param maySend what must wait stays pending.
    * @returns `undefined` when nothing is to be said.
    */
-  take(maxBytes: number, mayChange: (resource: StoredResource) => boolean = () => true): Batch | undefined {
+  take(maxBytes: number, maySend: MaySend = () => true): Batch | undefined {
     const batch = new BatchBuilder(maxBytes);
     for (const queue of [this.asked, this.dirty]) {
       for (const name of queue) {
-        if (queue === this.dirty && this.mustWait(name, mayChange)) continue;
+        if (queue === this.dirty && this.mustWait(name, maySend)) continue;
         if (!this.takeOne(name, queue === this.asked, batch)) return this.answer(batch);
         queue.delete(name);
       }
@@ -199,10 +202,10 @@ export class DeltaSubscription implements Subscription {
     return other === undefined ? undefined : this.snapshot.get(other)?.as(name);
   }
 
-  private mustWait(name: string, mayChange: (resource: StoredResource) => boolean): boolean {
+  private mustWait(name: string, maySend: MaySend): boolean {
     const resource = this.snapshot.get(name);
     const known = this.known.get(name);
-    return resource !== undefined && known !== undefined && known !== resource.version && !mayChange(resource);
+    return resource !== undefined && known !== resource.version && !maySend(resource, known === undefined);
   }
 
   private answer(batch: BatchBuilder): Batch | undefined {

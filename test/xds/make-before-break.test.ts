@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { SnapshotStore } from '../../src/xds/store.ts';
-import { CDS, Client, EDS, LDS, put, RDS, type Received, remove, TestClock } from './support.ts';
+import { CDS, Client, EDS, LDS, put, RDS, type Received, remove, resource, TestClock } from './support.ts';
 
 /** What Envoy does: everything of clusters and listeners, then endpoints and routes as they are named. */
 class ProxyModel {
@@ -65,11 +65,12 @@ class ProxyModel {
     this.checkReferences();
   }
 
-  /** The version of a route table is the list of the clusters that it names. */
+  /** The version of a route table, and of a listener that leads to a cluster by itself, is the list of the clusters that it names. */
   private checkReferences(): void {
-    const routes = this.running.get(RDS)?.get('r') ?? '';
-    for (const cluster of routes.split(' ')[0]?.split(',') ?? []) {
-      if (cluster !== '') expect([...(this.running.get(CDS)?.keys() ?? [])], routes).toContain(cluster);
+    for (const version of [this.running.get(RDS)?.get('r') ?? '', this.running.get(LDS)?.get('tcp') ?? '']) {
+      for (const cluster of version.split(' ')[0]?.split(',') ?? []) {
+        if (cluster !== '') expect([...(this.running.get(CDS)?.keys() ?? [])], version).toContain(cluster);
+      }
     }
   }
 
@@ -134,12 +135,19 @@ function routeCommit(store: SnapshotStore, clusters: readonly string[], version:
     ...put(EDS, ...clusters.map((name) => `e${name}`)),
     { typeUrl: RDS, name: 'r', resource: table },
     ...put(LDS, 'l'),
+    ...leading(clusters.at(-1)),
     ...remove(CDS, ...gone),
     ...remove(EDS, ...gone.map((name) => `e${name}`)),
   ];
 }
 
-test('always has the clusters that its routes name, gets endpoints after every cluster, and no rejected content twice', () => {
+/** A listener that leads to a cluster by itself. */
+function leading(cluster: string | undefined) {
+  if (cluster === undefined) return remove(LDS, 'tcp');
+  return [{ typeUrl: LDS, name: 'tcp', resource: resource('tcp', cluster, { cluster }) }];
+}
+
+test('always has the clusters that its routes and listeners name, gets endpoints after every cluster, and no rejected content twice', () => {
   fc.assert(
     fc.property(fc.array(move, { maxLength: 50 }), (moves) => {
       const clock = new TestClock();

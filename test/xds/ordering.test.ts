@@ -103,6 +103,62 @@ describe('additions', () => {
   });
 });
 
+describe('a listener that leads to a cluster by itself', () => {
+  const leading = (name: string, version: string, cluster: string): ResourceChange[] => [
+    { typeUrl: LDS, name, resource: resource(name, version, { cluster }) },
+  ];
+
+  test('waits for the ACK of clusters, whether it is new or changed, and others do not', () => {
+    const client = synced();
+    commit(leading('tcp', '1', 'b'), put(LDS, 'l@2'), put(CDS, 'b'));
+    expect(client.next()).toEqual(['CDS b', 'LDS l']);
+    client.ack(LDS);
+    expect(client.next()).toEqual([]);
+    client.ack(CDS);
+    expect(client.next()).toEqual(['LDS tcp']);
+    client.ack(LDS);
+    commit(leading('tcp', '2', 'c'), put(CDS, 'c'));
+    expect(client.next()).toEqual(['CDS c']);
+    client.ack(CDS);
+    expect(client.next()).toEqual(['LDS tcp']);
+    expect(gateTimeouts(client)).toBe(0);
+  });
+
+  test('does not wait where the client has its cluster', () => {
+    const client = synced();
+    commit(leading('tcp', '1', 'a'), put(CDS, 'a@2'));
+    expect(client.next()).toEqual(['CDS a', 'LDS tcp']);
+  });
+
+  test('stops waiting after a second, which is counted', () => {
+    const client = synced();
+    commit(leading('tcp', '1', 'b'), put(CDS, 'b'));
+    clock.advance(999);
+    expect(client.next()).toEqual(['CDS b']);
+    clock.advance(1);
+    expect(client.next()).toEqual(['LDS tcp']);
+    expect(gateTimeouts(client)).toBe(1);
+  });
+
+  test('is not waited for by a client that asks for no clusters', () => {
+    commit(leading('tcp', '1', 'b'), put(CDS, 'b'));
+    expect(connect().request(LDS).next()).toEqual(['LDS tcp']);
+  });
+
+  test('is removed before its cluster', () => {
+    const client = synced();
+    commit(leading('tcp', '1', 'b'), put(CDS, 'b'));
+    client.ack(CDS);
+    client.ack(LDS);
+    client.next();
+    commit(remove(LDS, 'tcp'), remove(CDS, 'b'));
+    expect(client.next()).toEqual(['LDS -tcp']);
+    client.ack(LDS);
+    clock.advance(1000);
+    expect(client.next()).toEqual(['CDS -b']);
+  });
+});
+
 describe('a cluster that does not warm', () => {
   test('holds up the next clusters for a second at most, and routes of those for another', () => {
     const client = synced();

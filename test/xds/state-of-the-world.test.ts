@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { SnapshotStore } from '../../src/xds/store.ts';
 import { type AdsStream, createAdsStream } from '../../src/xds/stream.ts';
 import { sotwVariant } from '../../src/xds/variant.ts';
-import { CDS, EDS, LDS, put, RDS, remove, SDS, SRDS, TestClock } from './support.ts';
+import { CDS, EDS, LDS, put, RDS, remove, resource, SDS, SRDS, TestClock } from './support.ts';
 
 /** Written down once more, independent of the codec under test. */
 const { root } = protobuf.parse(`
@@ -276,6 +276,36 @@ describe('make before break', () => {
     expect(next()).toEqual([['a@1', 'b@1', 'c@1']]);
     accept(CDS, []);
     expect(next()).toEqual([['r@2']]);
+  });
+});
+
+describe('make before break of a listener that leads to a cluster by itself', () => {
+  const leading = (version: string, cluster: string) => [
+    { typeUrl: LDS, name: 'tcp', resource: resource('tcp', version, { cluster }) },
+  ];
+
+  test('it is left out until its cluster is accepted, and repeated as it was while it may not change', () => {
+    commit(put(CDS, 'a'), put(LDS, 'l'));
+    ask(CDS, []);
+    accept(CDS, []);
+    ask(LDS, []);
+    accept(LDS, []);
+    next();
+    commit(put(CDS, 'b'), leading('1', 'b'), put(LDS, 'l@2'));
+    expect(next()).toEqual([['a@1', 'b@1'], ['l@2']]);
+    accept(LDS, []);
+    expect(next()).toEqual([]);
+    accept(CDS, []);
+    expect(next()).toEqual([['l@2', 'tcp@1']]);
+    accept(LDS, []);
+    commit(put(CDS, 'c'), leading('2', 'c'), put(LDS, 'l@3'));
+    expect(next()).toEqual([
+      ['a@1', 'b@1', 'c@1'],
+      ['l@3', 'tcp@1'],
+    ]);
+    accept(LDS, []);
+    accept(CDS, []);
+    expect(next()).toEqual([['l@3', 'tcp@2']]);
   });
 });
 
