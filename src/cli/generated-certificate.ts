@@ -51,7 +51,7 @@ export async function keptCertificate(folder: string): Promise<{ chain: string; 
     // The first start, or a file cut short by a crash: either way a new one is as good.
   }
   const { chain, key } = await generateCertificate();
-  await writeFile(`${path}.new`, JSON.stringify({ chain, key: key.reveal() }), { mode: 0o600 });
+  await writeFile(`${path}.new`, JSON.stringify({ chain, key: Buffer.from(key.reveal()).toString() }), { mode: 0o600 });
   await rename(`${path}.new`, path);
   return { chain, key };
 }

@@ -39,7 +39,7 @@ function endpoints(name: string, ...ips: string[]): Endpoints {
 }
 
 function certificate(name: string, key = 'key') {
-  return { name, chain: 'chain', key: new PrivateKey(key), dnsNames: [], notAfter: 0 };
+  return { name, chain: Buffer.from('chain'), key: new PrivateKey(key), dnsNames: [], notAfter: 0 };
 }
 
 /** Two hosts, one of them with TLS, and what they need. */

@@ -12,7 +12,7 @@ beforeAll(() => setStrict(true));
 const SECRET = 'envoy.extensions.transport_sockets.tls.v3.Secret';
 
 function certificate(name: string, key = 'key') {
-  return { name, chain: `chain of ${name}`, key: new PrivateKey(key), dnsNames: [], notAfter: 0 };
+  return { name, chain: Buffer.from(`chain of ${name}`), key: new PrivateKey(key), dnsNames: [], notAfter: 0 };
 }
 
 /** `own.example.com` has a certificate of its own, two hosts have the default; a wildcard has a chain. */

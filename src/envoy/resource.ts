@@ -19,25 +19,27 @@ export interface EncodedResource {
   readonly version: string;
   /** The encoded message. Aggregates are put together on the first call only. */
   bytes(): Uint8Array;
+  /** `bytes` encodes the message anew, and nobody keeps what it returns: a certificate is held once, in its Secret. */
+  readonly transient?: true;
   /** The message under another spelling of its name, where it may be asked for in upper or lower case. */
   bytesAs?(spelling: string): Uint8Array;
   /** For a cluster: the name of the endpoints that it refers to. */
   readonly endpoints?: string;
   /** For a scope: the name of the route table that it leads to. */
   readonly routes?: string;
-  /** Keys (`namespace/name`) of the Ingresses that made it; looked up when asked for, since only rejections need it. */
-  readonly origin: () => readonly string[];
   /** For a listener that leads to one cluster, without routes: the name of this cluster. */
   readonly cluster?: string;
+  /** Keys (`namespace/name`) of the Ingresses that made it; looked up when asked for, since only rejections need it. */
+  readonly origin: () => readonly string[];
 }
 
 /** What goes with the bytes of a resource. */
 interface Attributes {
   readonly endpoints?: string;
   readonly routes?: string;
+  readonly cluster?: string;
   readonly origin?: () => readonly string[];
 }
-  readonly cluster?: string;
 
 /** A resource whose bytes exist already. They stand in a closure, so that dumps of the object do not show keys. */
 export function encodedResource(name: string, bytes: Uint8Array, attributes: Attributes = {}): EncodedResource {

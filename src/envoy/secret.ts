@@ -3,7 +3,7 @@ import type { envoy_extensions_transport_sockets_tls_v3_Secret as Secret } from 
 import type { Certificate, CertificateName, ProxyModel } from '../model/proxy-model.ts';
 import { encode } from './codec.ts';
 import type { Encoder } from './encoder.ts';
-import { contentVersion, type EncodedResource, encodedResource, sameVersion } from './resource.ts';
+import { contentVersion, type EncodedResource, sameVersion } from './resource.ts';
 
 const SECRET = 'envoy.extensions.transport_sockets.tls.v3.Secret';
 
@@ -14,8 +14,8 @@ export function secretMessage({ name, ...pair }: Certificate): Secret {
 function pairMessage({ chain, key }: Pick<Certificate, 'chain' | 'key'>): Secret {
   return {
     tls_certificate: {
-      certificate_chain: { inline_bytes: Buffer.from(chain) },
-      private_key: { inline_bytes: Buffer.from(key.reveal()) },
+      certificate_chain: { inline_bytes: chain },
+      private_key: { inline_bytes: key.reveal() },
     },
   };
 }
@@ -36,7 +36,7 @@ export function emitSecrets(
     (name, read) => {
       const certificate = read(certificates, name);
       if (certificate === undefined || read(chains, name) === undefined) return undefined;
-      return encodedResource(name, encoder.encode(SECRET, secretMessage(certificate), name));
+      return transientResource(name, secretMessage(certificate), encoder);
     },
     sameVersion,
   );
@@ -44,7 +44,7 @@ export function emitSecrets(
 
 /**
  * A secret per server name that is looked up. Envoy wants the name that it asked for in the message, so messages are put together
- * when they are sent: the pair is encoded and kept once, whatever names lead to it.
+ * when they are sent: the pair is kept once, whatever names lead to it.
  */
 export function emitOnDemandSecrets(
   engine: Engine,
@@ -60,7 +60,7 @@ export function emitOnDemandSecrets(
     (name, read) => {
       const certificate = read(certificates, name);
       if (certificate === undefined) return undefined;
-      return encodedResource(name, encoder.encode(SECRET, pairMessage(certificate), name));
+      return transientResource(name, pairMessage(certificate), encoder);
     },
     sameVersion,
   );
@@ -73,6 +73,15 @@ export function emitOnDemandSecrets(
     },
     sameVersion,
   );
+}
+
+/**
+ * Encoded now, for its version and to find faults, and again whenever it is sent: meanwhile only the message is kept, which refers
+ * to the bytes of the Secret.
+ */
+function transientResource(name: string, message: Secret, encoder: Encoder): EncodedResource {
+  const version = contentVersion(encoder.encode(SECRET, message, name));
+  return { name, version, transient: true, bytes: () => encode(SECRET, message), origin: () => [] };
 }
 
 function namedSecret(name: string, pair: EncodedResource): EncodedResource {

@@ -4,7 +4,8 @@ import { inspect } from 'node:util';
 import { PemConverter, SubjectAlternativeNameExtension, X509CertificateGenerator } from '@peculiar/x509';
 import { describe, expect, test } from 'vitest';
 import { makePair } from '../../test/support/pki.ts';
-import { covers, parsePair, parseTlsSecret } from './certificate.ts';
+import type { Certificate } from '../model/proxy-model.ts';
+import { covers, type ParsedCertificate, parseTlsSecret } from './certificate.ts';
 import { type PemPair, secret, tlsSecret } from './testing.ts';
 
 const shop = await makePair(['shop.example.com', '*.Shop.example.com']);
@@ -52,6 +53,20 @@ kKx750j3AeC5h/NLTVbTjEdx+MhhaQjh59RQ0IHhf9xPEdzUoMGs
 `,
 };
 
+function certificateOf(parsed: ParsedCertificate): Certificate {
+  if ('reason' in parsed) throw new Error(parsed.reason);
+  return parsed.certificate;
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString();
+}
+
+function isPartOf(whole: Uint8Array | undefined, part: Uint8Array): boolean {
+  if (whole?.buffer !== part.buffer) return false;
+  return part.byteOffset >= whole.byteOffset && part.byteOffset + part.length <= whole.byteOffset + whole.length;
+}
+
 const parse = (pair: PemPair) => parseTlsSecret('shop/tls', tlsSecret('shop/tls', pair));
 const namesOf = (pair: PemPair) => {
   const parsed = parse(pair);
@@ -64,9 +79,9 @@ describe('a TLS Secret', () => {
     expect(parsed).toMatchObject({
       certificate: { name: 'shop/tls', dnsNames: ['*.shop.example.com', 'shop.example.com'] },
     });
-    const { certificate } = parsed as Extract<typeof parsed, { certificate: unknown }>;
-    expect(certificate.notAfter).toBeGreaterThan(Date.now());
-    expect(createPrivateKey(certificate.key.reveal()).equals(createPrivateKey(shop.key))).toBe(true);
+    const { notAfter, key } = certificateOf(parsed);
+    expect(notAfter).toBeGreaterThan(Date.now());
+    expect(createPrivateKey(textOf(key.reveal())).equals(createPrivateKey(shop.key))).toBe(true);
   });
 
   test('is canonical: texts around the blocks change nothing', () => {
@@ -75,17 +90,40 @@ describe('a TLS Secret', () => {
   });
 
   test('keeps the chain in order', () => {
-    const parsed = parse({ ...shop, chain: shop.chain + other.chain });
-    expect(parsed).toMatchObject({ certificate: { chain: shop.chain + other.chain } });
+    const { chain } = certificateOf(parse({ ...shop, chain: shop.chain + other.chain }));
+    expect(textOf(chain)).toBe(shop.chain + other.chain);
   });
 
   test('may hold keys in the older forms', () => {
     const { privateKey, publicKey: _ } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-    expect(parsePair('x', shop.chain, privateKey.export({ type: 'pkcs1', format: 'pem' }).toString())).toEqual({
+    expect(parse({ ...shop, key: privateKey.export({ type: 'pkcs1', format: 'pem' }).toString() })).toEqual({
       reason: expect.stringContaining('does not belong'),
     });
     const sec1 = createPrivateKey(shop.key).export({ type: 'sec1', format: 'pem' }).toString();
-    expect(parse({ ...shop, key: sec1 })).toEqual(parse(shop));
+    const parameters = '-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n';
+    expect(textOf(certificateOf(parse({ ...shop, key: parameters + sec1 })).key.reveal())).toBe(sec1);
+  });
+
+  test('is kept once: what is made of it are views of its bytes, in whatever form the key is', async () => {
+    const rsaPair = await pairOf(rsa(2048));
+    const pkcs1 = createPrivateKey(rsaPair.key).export({ type: 'pkcs1', format: 'pem' }).toString();
+    const sec1 = createPrivateKey(shop.key).export({ type: 'sec1', format: 'pem' }).toString();
+    for (const pair of [shop, { ...rsaPair, key: pkcs1 }, { ...shop, key: sec1 }]) {
+      const written = { chain: `subject=shop\n${pair.chain.trim()}\n`, key: `\n${pair.key}` };
+      const made = tlsSecret('shop/tls', written);
+      const { chain, key } = certificateOf(parseTlsSecret('shop/tls', made));
+      expect([isPartOf(made.data['tls.crt'], chain), isPartOf(made.data['tls.key'], key.reveal())]).toEqual([
+        true,
+        true,
+      ]);
+      expect([textOf(chain), textOf(key.reveal())]).toEqual([`${pair.chain.trim()}\n`, pair.key]);
+    }
+  });
+
+  test('in another form than the canonical one has bytes of its own', () => {
+    const windows = { chain: shop.chain.replaceAll('\n', '\r\n'), key: shop.key.replaceAll('\n', '\r\n') };
+    const { chain, key } = certificateOf(parse(windows));
+    expect([textOf(chain), textOf(key.reveal())]).toEqual([shop.chain, shop.key]);
   });
 
   test.each<[string, () => PemPair, string]>([

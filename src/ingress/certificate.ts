@@ -7,7 +7,12 @@ import { isDnsName } from './host.ts';
 export type ParsedCertificate = { readonly certificate: Certificate } | { readonly reason: string };
 
 const CERTIFICATE_BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
-const KEY_BLOCK = /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----[\s\S]+?-----END (?:[A-Z]+ )?PRIVATE KEY-----/;
+const KEY_BLOCK = /-----BEGIN ((?:[A-Z]+ )?PRIVATE KEY)-----[\s\S]+?-----END (?:[A-Z]+ )?PRIVATE KEY-----/;
+/** How a key is written, by the label of its block; else PKCS#8. */
+const KEY_FORMS: ReadonlyMap<string | undefined, 'pkcs1' | 'sec1'> = new Map([
+  ['RSA PRIVATE KEY', 'pkcs1'],
+  ['EC PRIVATE KEY', 'sec1'],
+]);
 
 /** Far above the largest key in use. Looking for a PEM block takes time that grows with the square of the text. */
 const MAX_KEY_BYTES = 64 * 1024;
@@ -19,15 +24,19 @@ export function parseTlsSecret(name: CertificateName, { data }: Secret): ParsedC
   if (chain === undefined || chain.length === 0) return { reason: 'has no tls.crt' };
   if (key === undefined || key.length === 0) return { reason: 'has no tls.key' };
   if (key.length > MAX_KEY_BYTES) return { reason: `has a tls.key of ${key.length} bytes, more than any key has` };
-  return parsePair(name, Buffer.from(chain).toString('latin1'), Buffer.from(key).toString('latin1'));
+  return parsePair(name, chain, key);
 }
 
-/** A certificate from PEM texts, in canonical form: what stands around the blocks is dropped. Messages never show the key. */
-export function parsePair(name: CertificateName, chainPem: string, keyPem: string): ParsedCertificate {
-  const chain = parseChain(chainPem);
+/**
+ * A certificate from PEM texts, in canonical form: what stands around the blocks is dropped. It is a view of the texts where they
+ * hold that form, so that they are kept once; they must not change. Messages never show the key.
+ */
+export function parsePair(name: CertificateName, chainPem: Uint8Array, keyPem: Uint8Array): ParsedCertificate {
+  const chain = parseChain(textOf(chainPem));
   if (typeof chain === 'string') return { reason: chain };
-  const key = parseKey(keyPem);
-  if (typeof key === 'string') return { reason: key };
+  const parsedKey = parseKey(textOf(keyPem));
+  if (typeof parsedKey === 'string') return { reason: parsedKey };
+  const { key, pem: canonicalKey } = parsedKey;
   const leaf = chain[0]!;
   if (!leaf.checkPrivateKey(key)) return { reason: 'holds a key that does not belong to its first certificate' };
   const unfitness = findUnfitness(leaf, key);
@@ -35,12 +44,27 @@ export function parsePair(name: CertificateName, chainPem: string, keyPem: strin
   return {
     certificate: {
       name,
-      chain: chain.map((certificate) => certificate.toString()).join(''),
-      key: new PrivateKey(key.export({ type: 'pkcs8', format: 'pem' }).toString()),
+      chain: within(chainPem, chain.map((certificate) => certificate.toString()).join('')),
+      key: new PrivateKey(within(keyPem, canonicalKey)),
       dnsNames: dnsNamesOf(leaf),
       notAfter: leaf.validToDate.getTime(),
     },
   };
+}
+
+function textOf(bytes: Uint8Array): string {
+  return bufferOf(bytes).toString('latin1');
+}
+
+/** A view of the bytes that say `text`, or, where there are none, bytes of its own. */
+function within(bytes: Uint8Array, text: string): Uint8Array {
+  const start = bufferOf(bytes).indexOf(text, 0, 'latin1');
+  // Not a part of the pool that small buffers share: this is kept for long.
+  return start < 0 ? new Uint8Array(Buffer.from(text, 'latin1')) : bytes.subarray(start, start + text.length);
+}
+
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 function parseChain(pem: string): X509Certificate[] | string {
@@ -60,12 +84,19 @@ function parseChain(pem: string): X509Certificate[] | string {
   return chain;
 }
 
-function parseKey(pem: string): KeyObject | string {
-  const block = pem.match(KEY_BLOCK)?.[0];
+interface ParsedKey {
+  readonly key: KeyObject;
+  /** Canonical, in the form that it was written in. */
+  readonly pem: string;
+}
+
+function parseKey(pem: string): ParsedKey | string {
+  const [block, label] = pem.match(KEY_BLOCK) ?? [];
   if (block === undefined) return 'holds no private key in tls.key';
   if (block.includes('ENCRYPTED')) return 'holds an encrypted private key, whose password nobody can give';
   try {
-    return createPrivateKey(block);
+    const key = createPrivateKey(block);
+    return { key, pem: key.export({ type: KEY_FORMS.get(label) ?? 'pkcs8', format: 'pem' }).toString() };
   } catch {
     return 'holds a broken private key in tls.key';
   }

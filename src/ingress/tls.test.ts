@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { makePair } from '../../test/support/pki.ts';
-import type { IngressTls } from '../cluster/objects.ts';
-import { DEFAULT_CERTIFICATE } from '../model/proxy-model.ts';
+import type { IngressTls, Secret } from '../cluster/objects.ts';
+import { type Certificate, DEFAULT_CERTIFICATE } from '../model/proxy-model.ts';
 import { type Change, ingress, remove, rule, secret, service, tlsSecret, World } from './testing.ts';
 
 const generated = await makePair(['ingress.local']);
@@ -25,6 +25,11 @@ function world(...changes: Change[]): World {
   made.state.localEndpoints.set('shop/web/80', { always: [{ ip: '127.0.0.1', port: 3000 }] });
   made.apply(service('shop/web'), ...changes);
   return made;
+}
+
+function chainIn({ model }: World, name: string): string | undefined {
+  const certificate = model.certificates.get(name);
+  return certificate && Buffer.from(certificate.chain).toString();
 }
 
 const pairs = [
@@ -119,7 +124,7 @@ describe('a host without spec.tls under a wildcard host with it', () => {
 
 describe('a TLS Secret that breaks', () => {
   const broken = secret('shop/tls', { 'tls.crt': shop.chain, 'tls.key': wildcard.key });
-  const chainOf = (made: World) => made.model.certificates.get('shop/tls')?.chain;
+  const chainOf = (made: World) => chainIn(made, 'shop/tls');
 
   test('keeps its last good pair', () => {
     const made = world(secured([entry('tls', host)]), tlsSecret('shop/tls', shop));
@@ -132,6 +137,28 @@ describe('a TLS Secret that breaks', () => {
     made.apply(tlsSecret('shop/tls', renewed));
     expect(chainOf(made)).toBe(renewed.chain);
     expect(made.complaints()).toEqual([]);
+  });
+
+  test('keeps no second copy of a pair that is current', () => {
+    // Out of the pool that small buffers share.
+    const read = (type: string): Secret => {
+      const data = { 'tls.crt': new Uint8Array(Buffer.from(shop.chain)), 'tls.key': Buffer.from(shop.key) };
+      return { ...secret('shop/tls', {}), type, data };
+    };
+    const made = world(secured([entry('tls', host)]), read('kubernetes.io/tls'));
+    const sources = () => {
+      const remembered = made.state.memory.get('certificate/shop/tls')?.value as Certificate | undefined;
+      const served = made.model.certificates.get('shop/tls');
+      const chains = [made.state.secrets.get('shop/tls')?.data['tls.crt'], served?.chain, remembered?.chain];
+      return chains.map((chain) => chain?.buffer);
+    };
+    made.apply();
+    expect(new Set(sources()).size).toBe(1);
+    // Something else of the Secret changes, and its bytes are read anew.
+    made.apply(read('Opaque'));
+    made.apply();
+    expect(made.state.secrets.get('shop/tls')?.type).toBe('Opaque');
+    expect(new Set(sources()).size).toBe(1);
   });
 
   test('gives the default certificate if there never was a good one', () => {
@@ -251,7 +278,7 @@ describe('server names', () => {
 
 describe('the default certificate', () => {
   const withFlag = () => new World(generated, { defaultSslCertificate: 'ingress/default' });
-  const chainOf = (made: World) => made.model.certificates.get(DEFAULT_CERTIFICATE)?.chain;
+  const chainOf = (made: World) => chainIn(made, DEFAULT_CERTIFICATE);
 
   test('is the generated one', () => {
     expect(chainOf(world())).toBe(generated.chain);

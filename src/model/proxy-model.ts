@@ -146,8 +146,8 @@ export const ON_DEMAND: CertificateName = 'on-demand';
 
 export interface Certificate {
   readonly name: CertificateName;
-  /** PEM, leaf first. */
-  readonly chain: string;
+  /** PEM, leaf first. Mostly a view of the bytes in the Secret, which are kept once. */
+  readonly chain: Uint8Array;
   readonly key: PrivateKey;
   /** DNS names of the certificate, lower case: exact, or with a one-label wildcard in front. */
   readonly dnsNames: readonly string[];

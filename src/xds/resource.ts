@@ -29,6 +29,8 @@ export interface Resource {
    * are not assembled for nobody; equal calls give equal bytes. The result is never modified.
    */
   bytes(): Uint8Array;
+  /** What `bytes` returns is not kept, but asked for whenever it is sent: for content that is held elsewhere anyway. */
+  readonly transient?: true;
   /**
    * The same message under another spelling of its name, for messages that repeat it. A resource that has this is found in upper
    * and lower case (its own name is in lower case), and what is returned is not kept, nor what `bytes` returns.
@@ -43,10 +45,10 @@ export interface Resource {
   readonly namespace?: string;
   /** For a scope: the routes it leads to. A client that holds the scope gets it changed only once it has accepted these routes. */
   readonly routes?: string;
-  /** What made it, for reports about a rejected resource: keys of Ingresses (`namespace/name`). Not part of the content. */
-  readonly origin: readonly string[] | (() => readonly string[]);
   /** For a listener that leads to a cluster by itself, without routes: this cluster. It waits for it as routes wait for clusters. */
   readonly cluster?: string;
+  /** What made it, for reports about a rejected resource: keys of Ingresses (`namespace/name`). Not part of the content. */
+  readonly origin: readonly string[] | (() => readonly string[]);
 }
 
 /** A set of changes that belongs together: a stream sees all of it or nothing. */

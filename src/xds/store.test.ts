@@ -82,6 +82,15 @@ describe('a resource', () => {
     store.get(cluster, 'a')?.body();
     expect(encoded).toEqual(['a', 'a']);
   });
+
+  test('that is transient is not kept, and yet counts once', () => {
+    const encoded: string[] = [];
+    const store = new SnapshotStore((event) => event.kind === 'encoded' && encoded.push(event.name));
+    store.commit([put('a', '1', { transient: true })]);
+    const [first, second] = [store.get(cluster, 'a')?.body(), store.get(cluster, 'a')?.body()];
+    expect([second, second === first]).toEqual([first, false]);
+    expect(encoded).toEqual(['a']);
+  });
 });
 
 describe('the label of a type', () => {

@@ -15,7 +15,7 @@ export interface TypeChange {
   readonly removed: ReadonlySet<string>;
 }
 
-/** A resource of the snapshot. Its bytes are asked for once, for all streams together. */
+/** A resource of the snapshot. Its bytes are asked for once, for all streams together, unless it is transient. */
 export interface StoredResource {
   readonly name: string;
   readonly version: string;
@@ -42,6 +42,7 @@ class Entry implements StoredResource {
   private readonly typeUrl: string;
   private readonly observe: XdsObserver;
   private bytes: Uint8Array | undefined;
+  private asked = false;
 
   constructor(typeUrl: string, resource: Resource, observe: XdsObserver) {
     this.typeUrl = typeUrl;
@@ -65,21 +66,22 @@ class Entry implements StoredResource {
     return this.resource.routes;
   }
 
-  get namespace(): string | undefined {
   get cluster(): string | undefined {
     return this.resource.cluster;
   }
 
+  get namespace(): string | undefined {
     return this.resource.namespace;
   }
 
   body(): Uint8Array {
     if (this.resource.bytesAs !== undefined) return this.resource.bytes();
-    if (this.bytes === undefined) {
-      this.bytes = this.resource.bytes();
-      this.observe({ kind: 'encoded', typeUrl: this.typeUrl, name: this.name, bytes: this.bytes.length });
-    }
-    return this.bytes;
+    if (this.bytes !== undefined) return this.bytes;
+    const bytes = this.resource.bytes();
+    if (!this.asked) this.observe({ kind: 'encoded', typeUrl: this.typeUrl, name: this.name, bytes: bytes.length });
+    this.asked = true;
+    if (this.resource.transient === undefined) this.bytes = bytes;
+    return bytes;
   }
 
   origin(): readonly string[] {
@@ -95,9 +97,9 @@ class Entry implements StoredResource {
       version: resource.version,
       endpoints: undefined,
       routes: undefined,
+      cluster: undefined,
       namespace: resource.namespace,
       body: () => resource.bytesAs?.(spelling) ?? resource.bytes(),
-      cluster: undefined,
       origin: () => this.origin(),
       as: (other) => this.as(other),
     };

@@ -1,9 +1,9 @@
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { peerCertificate, send, sendHttp2 } from '../../support/http-client.ts';
 import { ingress, type Manifest, tlsSecret } from '../../support/manifests.ts';
-import { makePair } from '../../support/pki.ts';
+import { makePair, rsa2048 } from '../../support/pki.ts';
 import { observe, type Services, soon, startServices, testCases } from './cases.ts';
 import { handshakes } from './handshake.ts';
 
@@ -58,7 +58,7 @@ beforeAll(async () => {
       ['one.example.com', 'two.example.com', '*.multi.example.com'],
       ['elsewhere.example.com'],
       ['mismatch.example.com'],
-    ].map(makePair),
+    ].map((names) => makePair(names)),
   );
   gateway = await startGateway({
     manifests: [
@@ -213,6 +213,15 @@ describe('a Secret', () => {
     await expectCertificate(of(second));
     await gateway.apply(tlsSecret(secretName, first));
     await expectCertificate(of(first));
+    // Keys as older tools write them.
+    for (const [pair, type] of [
+      [second, 'sec1'],
+      [await makePair([name], rsa2048), 'pkcs1'],
+    ] as const) {
+      const key = createPrivateKey(pair.key).export({ type, format: 'pem' }).toString();
+      await gateway.apply(tlsSecret(secretName, { ...pair, key }));
+      await expectCertificate(of(pair));
+    }
     await gateway.remove('Secret', secretName);
     await expectCertificate(generated);
   });

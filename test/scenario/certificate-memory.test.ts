@@ -1,0 +1,29 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import type { CertificateMemory } from '../support/process/certificate-memory-main.ts';
+
+const SECRETS = 400;
+/** Of some 525 bytes each, so that a chain has about 7 KB. */
+const EXTRA_CERTIFICATES = 12;
+
+async function measure(extraCertificates: number, flags: readonly string[]): Promise<CertificateMemory> {
+  const program = join(import.meta.dirname, '../support/process/certificate-memory-main.ts');
+  const args = ['--expose-gc', program, String(SECRETS), String(extraCertificates), ...flags];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 });
+  return JSON.parse(stdout) as CertificateMemory;
+}
+
+// What is the same for chains of any length cancels out: hosts, filter chains, names.
+test.each([
+  ['by default', []],
+  ['with certificates on demand', ['--tls-on-demand']],
+])('the bytes of certificates are held once, also after they were sent: %s', async (_, flags) => {
+  const short = await measure(0, flags);
+  const long = await measure(EXTRA_CERTIFICATES, flags);
+  const perPemByte = (long.heldBytes - short.heldBytes) / (long.pemBytes - short.pemBytes);
+  expect(long.pemBytes / SECRETS).toBeGreaterThan(6_000);
+  expect(perPemByte).toBeGreaterThan(0.9);
+  expect(perPemByte).toBeLessThan(1.4);
+});
