@@ -61,8 +61,15 @@ function prepareTls(args: XdsTlsClientArguments, xds: ReturnType<typeof parseXds
   if (dirname(paths.certificate) !== dirname(paths.key)) {
     throw new UsageError('--xds-certificate and --xds-key must be in one folder, which Envoy watches for both');
   }
-  const secretFiles = { certificate: join(folder, 'xds-certificate.json'), authorities: join(folder, 'xds-ca.json') };
-  const secrets = xdsSecrets(paths);
+  const secretFiles = {
+    certificate: inFolder(join(folder, 'xds-certificate.json')),
+    authorities: inFolder(join(folder, 'xds-ca.json')),
+  };
+  const secrets = xdsSecrets({
+    certificate: inFolder(paths.certificate),
+    key: inFolder(paths.key),
+    ca: inFolder(paths.ca),
+  });
   try {
     mkdirSync(folder, { recursive: true });
     for (const which of ['certificate', 'authorities'] as const) {
@@ -72,6 +79,11 @@ function prepareTls(args: XdsTlsClientArguments, xds: ReturnType<typeof parseXds
     throw new ConfigurationError(`--xds-secrets: ${(error as Error).message}`);
   }
   return { serverName: xdsServerName ?? xds.host, secretFiles };
+}
+
+/** Envoy takes no path without a folder for one that it can watch. */
+function inFolder(path: string): string {
+  return path.includes('/') ? path : `./${path}`;
 }
 
 function checkSocketPath(flag: string, path: string): void {

@@ -1,5 +1,6 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { createKubernetesClient, type KubernetesClient } from '../kubernetes/client.ts';
 import type { KeyPair } from './certificate-authority.ts';
 import {
@@ -53,10 +54,7 @@ export function keepInFolder(folder: string): CertificateKeeper {
     },
     async writeLeaf({ name, usage }, { certificate, key }, ca) {
       const target = usage === 'server' ? join(folder, 'server') : join(folder, 'clients', name);
-      await mkdir(target, { recursive: true, mode: FOLDER_MODE });
-      for (const [file, text] of Object.entries({ 'ca.crt': ca, 'tls.key': key, 'tls.crt': certificate })) {
-        await replaceFile(join(target, file), text);
-      }
+      await replaceFiles(target, { 'ca.crt': ca, 'tls.key': key, 'tls.crt': certificate });
       return join(target, 'tls.crt');
     },
   };
@@ -71,10 +69,29 @@ async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
-/** Who reads meanwhile gets the old or the new file, whole. */
-async function replaceFile(path: string, text: string): Promise<void> {
-  const temporary = join(dirname(path), `.${process.pid}.new`);
-  await writeFile(temporary, text, { mode: FILE_MODE });
+/**
+ * Replaces all files of a folder at once, as Kubernetes does in the volume of a Secret: they are links through one link, which is
+ * moved. Who watches the folder sees one change, and nobody a certificate with the key of another.
+ */
+async function replaceFiles(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
+  const current = join(folder, '..data');
+  const former = await readlink(current).catch(() => undefined);
+  const version = `..${randomBytes(8).toString('hex')}`;
+  await mkdir(join(folder, version), { mode: FOLDER_MODE });
+  for (const [name, text] of Object.entries(files)) {
+    await writeFile(join(folder, version, name), text, { mode: FILE_MODE });
+  }
+  await replaceLink(version, current);
+  for (const name of Object.keys(files)) await replaceLink(join('..data', name), join(folder, name));
+  if (former !== undefined) await rm(join(folder, former), { recursive: true, force: true });
+}
+
+async function replaceLink(target: string, path: string): Promise<void> {
+  if ((await readlink(path).catch(() => undefined)) === target) return;
+  const temporary = `${path}.new`;
+  await rm(temporary, { force: true });
+  await symlink(target, temporary);
   await rename(temporary, path);
 }
 

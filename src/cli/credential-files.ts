@@ -64,6 +64,13 @@ class WatchedCredentials implements CredentialFiles {
   }
 
   start(): void {
+    this.watchFolders();
+    this.schedule(POLL_MS);
+  }
+
+  /** Anew before each look: a folder that was replaced is not the one that was watched. */
+  private watchFolders(): void {
+    for (const watcher of this.watchers.splice(0)) watcher.close();
     for (const folder of new Set(Object.values(this.paths).map((path) => dirname(resolve(path))))) {
       try {
         const watcher = watch(folder, { persistent: false }, () => this.schedule(SETTLE_MS));
@@ -73,7 +80,6 @@ class WatchedCredentials implements CredentialFiles {
         // Then the files are looked at now and then.
       }
     }
-    this.schedule(POLL_MS);
   }
 
   subscribe(listener: (credentials: TlsCredentials) => void): () => void {
@@ -97,11 +103,14 @@ class WatchedCredentials implements CredentialFiles {
 
   private async look(): Promise<void> {
     this.dueAt = Number.POSITIVE_INFINITY;
-    if (!this.reading) {
-      this.reading = true;
-      await this.reload();
-      this.reading = false;
+    if (this.reading) {
+      this.schedule(SETTLE_MS);
+      return;
     }
+    this.reading = true;
+    this.watchFolders();
+    await this.reload();
+    this.reading = false;
     this.schedule(this.failing ? RETRY_MS : POLL_MS);
   }
 

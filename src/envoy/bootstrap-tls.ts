@@ -8,7 +8,7 @@ import { canonicalIp } from '../ip-address.ts';
 export interface XdsTls {
   /** DNS name or IP address that the certificate of the control plane must have. */
   readonly serverName: string;
-  /** Paths of the files with the two secrets of `xdsSecrets`. */
+  /** Paths of the files with the two secrets of `xdsSecrets`, each with a folder: Envoy takes no others. */
   readonly secretFiles: Readonly<Record<keyof XdsSecrets, string>>;
 }
 
@@ -51,7 +51,7 @@ function secretFile(name: string, path: string): object {
 
 /**
  * The content of the files that `XdsTls` names.
- * @param paths of PEM files. Certificate and key are in one folder, which is watched for files that are moved into it.
+ * @param paths of PEM files, each with a folder. Certificate and key are in one folder, which is watched for files that are moved into it.
  */
 export function xdsSecrets(paths: {
   readonly certificate: string;
@@ -81,6 +81,5 @@ function secretResponse(name: string, secret: object): object {
 }
 
 function folderOf(path: string): string {
-  const slash = path.lastIndexOf('/');
-  return slash < 0 ? '.' : path.slice(0, slash) || '/';
+  return path.slice(0, path.lastIndexOf('/')) || '/';
 }

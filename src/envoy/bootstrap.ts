@@ -74,7 +74,7 @@ function xdsCluster(xds: XdsAddress, tls: XdsTls | undefined): object {
       : { socket_address: { address: xds.host, port_value: xds.port } };
   return {
     name: XDS_CLUSTER,
-    type: xds.kind === 'unix' ? 'STATIC' : 'STRICT_DNS',
+    ...(xds.kind === 'unix' ? { type: 'STATIC' } : { type: 'STRICT_DNS', dns_lookup_family: 'ALL' }),
     connect_timeout: '5s',
     load_assignment: { cluster_name: XDS_CLUSTER, endpoints: [{ lb_endpoints: [{ endpoint: { address } }] }] },
     ...(tls && { transport_socket: tlsSocket(tls) }),
