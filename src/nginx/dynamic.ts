@@ -40,7 +40,7 @@ export interface RunTimeUpdaterOptions {
 
 /** Brings what is to be in force into the running nginx, one request after another. */
 export interface RunTimeUpdater {
-  /** Resolves when nginx has it, or when all tries have failed. */
+  /** Resolves when nginx has it, or when all tries have failed. Before the first `resend` there is nobody to tell. */
   update(change: RunTimeChange): Promise<void>;
   /** Sends everything, unless nginx has it. To be called when a new master may run. */
   resend(): Promise<void>;
@@ -57,6 +57,7 @@ export function createRunTimeUpdater(options: RunTimeUpdaterOptions): RunTimeUpd
   /** Names what nginx has when everything has gone well: each update moves it on. */
   let checksum = '';
   let last: Promise<void> = Promise.resolve();
+  let started = false;
   let stopped = false;
 
   async function send(change: RunTimeChange | undefined): Promise<void> {
@@ -103,9 +104,13 @@ export function createRunTimeUpdater(options: RunTimeUpdaterOptions): RunTimeUpd
   }
 
   return {
-    update: (change) => inTurn(() => send(change)),
+    update: (change) =>
+      inTurn(async () => {
+        if (started) await send(change);
+      }),
     resend: () =>
       inTurn(async () => {
+        started = true;
         const known = await get(socketPath).catch(() => undefined);
         if (known === undefined || known === '' || known !== checksum) await send(undefined);
       }),

@@ -3,10 +3,10 @@
  * loads it. Whatever fails, the last good configuration stays in force and the next try follows by itself.
  */
 import { createHash } from 'node:crypto';
-import { chmod, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Certificate } from '../model/proxy-model.ts';
-import { certificateFile, certificatePem } from './certificate-file.ts';
+import { certificatePem } from './certificate-file.ts';
 import type { NginxConfig } from './config.ts';
 import type { Template } from './template.ts';
 
@@ -48,8 +48,8 @@ export type PublishOutcome =
 /** What is to be in force. */
 export interface NginxTarget {
   readonly config: NginxConfig;
-  /** Every certificate that the configuration names. */
-  readonly certificates: readonly Certificate[];
+  /** By the files in which the configuration wants them: certificates with their keys. */
+  readonly files: ReadonlyMap<string, Certificate>;
 }
 
 export interface NginxPublisher {
@@ -157,13 +157,12 @@ class Publisher implements NginxPublisher {
     if (!this.stopped) this.schedule(0);
   }
 
-  private async load({ config, certificates }: NginxTarget): Promise<PublishOutcome> {
+  private async load({ config, files }: NginxTarget): Promise<PublishOutcome> {
     const { clock, template, check, reload, folder } = this.options;
     const begin = clock.now();
     const text = await step('render', async () => template().render(config));
     const hash = createHash('sha256').update(text).digest('hex').slice(0, 16);
     if (hash === this.inForce) return { kind: 'unchanged', hash };
-    const files = new Map(certificates.map((certificate) => [certificateFile(folder, certificate), certificate]));
     const draft = join(folder, `nginx.${hash}.tmp`);
     try {
       await step('write', async () => {
@@ -192,13 +191,9 @@ class Publisher implements NginxPublisher {
 
   private async writeCertificates(files: ReadonlyMap<string, Certificate>): Promise<void> {
     for (const [file, certificate] of files) {
-      // Named by its content, so one that is there is right, unless the disk was full when it was written.
       const pem = certificatePem(certificate);
-      const size = await stat(file).then(
-        ({ size }) => size,
-        () => -1,
-      );
-      if (size === pem.length) continue;
+      const present = await readFile(file).catch(() => undefined);
+      if (present?.equals(pem)) continue;
       await writeFile(`${file}.tmp`, pem, { mode: 0o600, flush: true });
       await rename(`${file}.tmp`, file);
     }
