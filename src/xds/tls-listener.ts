@@ -45,14 +45,16 @@ export async function listenTls(options: TlsListenerOptions): Promise<TlsListene
   const server = createServer({
     ...contextOptions(credentials.current),
     requestCert: true,
-    rejectUnauthorized: true,
+    // Node would end such connections without a word; they end below instead.
+    rejectUnauthorized: false,
     ALPNProtocols: ['h2'],
     handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
   });
   server.on('secureConnection', (socket) => {
     socket.on('error', () => {});
-    if (!socket.authorized || socket.alpnProtocol !== 'h2') {
-      options.onRefused({ address: socket.remoteAddress ?? '', reason: 'it does not speak HTTP/2' });
+    const fault = whyUnproven(socket) ?? (socket.alpnProtocol === 'h2' ? undefined : 'it does not speak HTTP/2');
+    if (fault !== undefined) {
+      options.onRefused({ address: socket.remoteAddress ?? '', reason: fault });
       socket.destroy();
       return;
     }
@@ -67,7 +69,7 @@ export async function listenTls(options: TlsListenerOptions): Promise<TlsListene
   server.on('tlsClientError', (error: Error & { code?: string }, socket) => {
     // Health checks open a connection and say nothing.
     if (error.code === 'ECONNRESET') return;
-    options.onRefused({ address: socket.remoteAddress ?? '', reason: describeRefusal(error, socket) });
+    options.onRefused({ address: socket.remoteAddress ?? '', reason: describeFault(error) });
   });
   await bind(server, host, port);
   const unsubscribe = credentials.subscribe((renewed) => {
@@ -142,22 +144,29 @@ function isTrusted(socket: TLSSocket, ca: readonly string[]): boolean {
   return false;
 }
 
-const REASONS: Readonly<Record<string, string>> = {
-  ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE: 'it shows no certificate',
-  CERT_HAS_EXPIRED: 'its certificate has expired',
-  CERT_NOT_YET_VALID: 'its certificate is not valid yet',
+/** What is wrong with the certificate of a client; `undefined` when it was verified. */
+function whyUnproven(socket: TLSSocket): string | undefined {
+  const certificate = socket.getPeerX509Certificate();
+  if (certificate === undefined) return 'it shows no certificate';
+  if (socket.authorized) return undefined;
+  const code = String(socket.authorizationError);
+  // What the client claims: nothing has proved it.
+  const claim = JSON.stringify(certificate.subject.replaceAll('\n', ', '));
+  return `its certificate ${CERTIFICATE_FAULTS[code] ?? `is not trusted: ${code}`} (it claims to be ${claim})`;
+}
+
+const CERTIFICATE_FAULTS: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'has expired',
+  CERT_NOT_YET_VALID: 'is not valid yet',
+};
+
+const HANDSHAKE_FAULTS: Readonly<Record<string, string>> = {
   ERR_TLS_HANDSHAKE_TIMEOUT: 'it did not finish the handshake in time',
   ERR_SSL_HTTP_REQUEST: 'it does not speak TLS',
   ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS',
   ERR_SSL_NO_APPLICATION_PROTOCOL: 'it does not speak HTTP/2',
 };
 
-/** What an operator can act on. The name is what the client claims: nothing has proved it. */
-function describeRefusal(error: Error & { code?: string; reason?: string }, socket: TLSSocket): string {
-  const { code = '' } = error;
-  const subject = socket.getPeerX509Certificate?.()?.subject.replaceAll('\n', ', ');
-  const claims = subject ? ` (it claims to be ${JSON.stringify(subject)})` : '';
-  const untrusted = /^(DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|INVALID_CA|CERT_)/.test(code);
-  const known = REASONS[code] ?? (untrusted ? `its certificate is not trusted: ${code}` : undefined);
-  return `${known ?? error.reason ?? code}${claims}`;
+function describeFault({ code = '', reason, message }: Error & { code?: string; reason?: string }): string {
+  return HANDSHAKE_FAULTS[code] ?? reason ?? message;
 }
