@@ -1,28 +1,11 @@
-import type { ClusterState, ObjectChange } from '../cluster/cluster-state.ts';
 import { parseLocalEndpoints } from '../files/local-endpoints.ts';
-import { createFilesSource, type FilesSource } from '../files/manifests.ts';
+import { createFilesSource } from '../files/manifests.ts';
 import type { FilesBatch } from '../files/store.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
-import { compareDiagnostics, type DiagnosticChange } from '../model/diagnostic-change.ts';
+import { compareDiagnostics } from '../model/diagnostic-change.ts';
 import { createEchoEndpoints } from './echo-endpoints.ts';
 import { type SourceArguments, UsageError } from './flags.ts';
-
-export interface ManifestSourceOptions {
-  readonly state: ClusterState;
-  /** Objects were put into the state; `urgent` when all of them are endpoints. */
-  onApplied(urgent: boolean): void;
-  onDiagnostics(change: DiagnosticChange): void;
-  onError(error: unknown): void;
-}
-
-export interface ManifestSource {
-  readonly locate: FilesSource['locate'];
-  /** Those about files and their objects that are in force. */
-  diagnostics(): readonly Diagnostic[];
-  /** Reads everything into the state, then follows changes. Rejects when a folder cannot be read. */
-  start(): Promise<void>;
-  stop(): Promise<void>;
-}
+import { areEndpoints, type Source, type SourceOptions } from './source.ts';
 
 /** `--manifests`, `--endpoint` and `--echo` as one source of objects and local endpoints. */
 export function createManifestSource(
@@ -31,8 +14,8 @@ export function createManifestSource(
     readonly defaultBackendService?: string;
     readonly watch?: boolean;
   },
-  options: ManifestSourceOptions,
-): ManifestSource {
+  options: SourceOptions,
+): Source {
   const { state, onApplied, onDiagnostics, onError } = options;
   const { endpoints: always, problems } = parseLocalEndpoints(args.endpoint);
   if (problems[0] !== undefined) throw new UsageError(problems[0]);
@@ -46,7 +29,7 @@ export function createManifestSource(
     await echo?.follow(batch.changes);
     state.apply(batch.changes);
     tellDiagnostics(batch.diagnostics);
-    if (batch.changes.length > 0) onApplied(batch.changes.every(isEndpointChange));
+    if (batch.changes.length > 0) onApplied(areEndpoints(batch.changes));
   };
   const tellDiagnostics = (now: readonly Diagnostic[]) => {
     const change = compareDiagnostics(diagnostics, now);
@@ -74,8 +57,4 @@ export function createManifestSource(
       await echo?.close();
     },
   };
-}
-
-function isEndpointChange(change: ObjectChange): boolean {
-  return ('upsert' in change ? change.upsert : change.remove).kind === 'EndpointSlice';
 }

@@ -6,9 +6,9 @@ import type { ProxyModel } from '../model/proxy-model.ts';
 import type { XdsEvent } from '../xds/observer.ts';
 import { shortTypeName } from '../xds/resource.ts';
 import type { Logger } from './logger.ts';
-import type { ManifestSource } from './manifest-source.ts';
 import { createRefusalReport } from './refusal-report.ts';
 import { curlCommands, servedTable } from './served-table.ts';
+import type { Source } from './source.ts';
 
 export interface Reporter {
   observe(event: XdsEvent): void;
@@ -26,7 +26,7 @@ const LOG_LEVELS = { error: 'error', warning: 'warn', info: 'info' } as const;
 export function createReporter(options: {
   readonly logger: Logger;
   readonly model: ProxyModel;
-  readonly locate: ManifestSource['locate'];
+  readonly locate?: Source['locate'];
 }): Reporter {
   const { logger, model, locate } = options;
   let serving = false;
@@ -62,7 +62,7 @@ export function createReporter(options: {
 }
 
 /** `deploy/shop.yaml:12:9 Ingress shop/web spec.rules[0].host: "a b" is no DNS name (IngressHostInvalid)` */
-export function describeDiagnostic(diagnostic: Diagnostic, locate?: ManifestSource['locate']): string {
+export function describeDiagnostic(diagnostic: Diagnostic, locate?: Source['locate']): string {
   const { ref, field, message, code } = diagnostic;
   const source = positionOf(diagnostic, locate);
   const position = source && `${source.file}:${source.line}:${source.column}`;
@@ -73,10 +73,7 @@ export function describeDiagnostic(diagnostic: Diagnostic, locate?: ManifestSour
 }
 
 /** Where in the files that is which a Diagnostic is about, as far as anybody knows. */
-export function positionOf(
-  { source, ref, field }: Diagnostic,
-  locate?: ManifestSource['locate'],
-): SourcePosition | undefined {
+export function positionOf({ source, ref, field }: Diagnostic, locate?: Source['locate']): SourcePosition | undefined {
   return source ?? (ref && locate?.(ref, field));
 }
 
