@@ -92,3 +92,23 @@ test('the listener looks up what it does not know, and has that chain by name on
   expect(names(listener())).toEqual([DEFAULT_CERTIFICATE, ON_DEMAND]);
   expect(listener().default_filter_chain?.transport_socket).toEqual(listener().filter_chains?.[1]?.transport_socket);
 });
+
+test('a secret says whose it is, also when the same certificate comes to be that of another namespace', () => {
+  const { engine, model, secret } = setUp();
+  const { chain, key } = certificate('shop/own');
+  model.certificates.set('blog/own', { ...certificate('blog/own'), chain, key });
+  engine.pass();
+  const namespaces = (...names: string[]) => names.map((name) => secret(name)?.namespace);
+  expect(namespaces(DEFAULT_CERTIFICATE, 'one.example.com', 'own.example.com', 'shop/wild')).toEqual([
+    '*',
+    '*',
+    'shop',
+    'shop',
+  ]);
+  const before = secret('own.example.com');
+  model.onDemandNames.set('own.example.com', 'blog/own');
+  engine.pass();
+  const after = secret('own.example.com');
+  expect([after?.namespace, after?.bytes()]).toEqual(['blog', before?.bytes()]);
+  expect(after?.version).not.toBe(before?.version);
+});

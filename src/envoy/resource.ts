@@ -12,6 +12,9 @@ export const typeUrls = {
 
 export type EmittedTypeUrl = (typeof typeUrls)[keyof typeof typeUrls];
 
+/** The namespace of a secret that belongs to all. */
+export const EVERY_NAMESPACE = '*';
+
 /** One encoded message with its name and version, ready to be published. */
 export interface EncodedResource {
   readonly name: string;
@@ -29,6 +32,8 @@ export interface EncodedResource {
   readonly routes?: string;
   /** For a listener that leads to one cluster, without routes: the name of this cluster. */
   readonly cluster?: string;
+  /** For a secret: the namespace whose clients may have it, or `EVERY_NAMESPACE`. */
+  readonly namespace?: string;
   /** Keys (`namespace/name`) of the Ingresses that made it; looked up when asked for, since only rejections need it. */
   readonly origin: () => readonly string[];
 }

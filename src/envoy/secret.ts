@@ -1,9 +1,9 @@
 import type { Engine, Table } from '../derive.ts';
 import type { envoy_extensions_transport_sockets_tls_v3_Secret as Secret } from '../gen/messages.ts';
-import type { Certificate, CertificateName, ProxyModel } from '../model/proxy-model.ts';
+import { type Certificate, type CertificateName, DEFAULT_CERTIFICATE, type ProxyModel } from '../model/proxy-model.ts';
 import { encode } from './codec.ts';
 import type { Encoder } from './encoder.ts';
-import { contentVersion, type EncodedResource, sameVersion } from './resource.ts';
+import { contentVersion, type EncodedResource, EVERY_NAMESPACE, sameVersion } from './resource.ts';
 
 const SECRET = 'envoy.extensions.transport_sockets.tls.v3.Secret';
 
@@ -79,16 +79,24 @@ export function emitOnDemandSecrets(
  * Encoded now, for its version and to find faults, and again whenever it is sent: meanwhile only the message is kept, which refers
  * to the bytes of the Secret.
  */
-function transientResource(name: string, message: Secret, encoder: Encoder): EncodedResource {
+function transientResource(name: CertificateName, message: Secret, encoder: Encoder): EncodedResource {
   const version = contentVersion(encoder.encode(SECRET, message, name));
-  return { name, version, transient: true, bytes: () => encode(SECRET, message), origin: () => [] };
+  const bytes = () => encode(SECRET, message);
+  return { name, version, namespace: namespaceOf(name), transient: true, bytes, origin: () => [] };
+}
+
+function namespaceOf(name: CertificateName): string {
+  return name === DEFAULT_CERTIFICATE ? EVERY_NAMESPACE : name.slice(0, name.indexOf('/'));
 }
 
 function namedSecret(name: string, pair: EncodedResource): EncodedResource {
+  const { namespace = '' } = pair;
   const bytesAs = (spelling: string) => Buffer.concat([encode(SECRET, { name: spelling }), pair.bytes()]);
   return {
     name,
-    version: contentVersion(name, pair.version),
+    // Who may have it is part of it: with the same bytes in another namespace it comes and goes for some clients.
+    version: contentVersion(name, namespace, pair.version),
+    namespace,
     bytes: () => bytesAs(name),
     bytesAs,
     origin: () => [],
