@@ -1,7 +1,10 @@
 /** The test cluster itself: what every other test of this folder takes for granted. */
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Cluster, startCluster } from './support/cluster.ts';
 import { eventually } from './support/eventually.ts';
+import { startFaultProxy } from './support/fault-proxy.ts';
+import { createAccount } from './support/permissions.ts';
 import { echoService, namespace, readyEndpoints } from './support/workloads.ts';
 
 let cluster: Cluster;
@@ -43,6 +46,36 @@ describe('the test cluster', () => {
     const user = `system:serviceaccount:${ns}:someone`;
     const [entry] = await eventually('an entry', () => cluster.audit(user).length > 0 && cluster.audit(user));
     expect(entry).toMatchObject({ verb: 'list', resource: 'secrets', namespace: ns, status: 403 });
+  });
+
+  test('has a proxy that makes faults', async () => {
+    const ns = await namespace(cluster);
+    const { user, kubeconfig } = await createAccount(cluster);
+    const { users } = JSON.parse(readFileSync(kubeconfig, 'utf8'));
+    const proxy = await startFaultProxy(cluster);
+    const client = cluster.client({ server: proxy.url, token: users[0].user.token });
+    try {
+      const list = `/api/v1/namespaces/${ns}/configmaps`;
+      expect((await client.send('GET', list)).status).toBe(200);
+      proxy.setFault(() => ({ kind: 'answer', status: 429, headers: { 'retry-after': '1' } }));
+      expect((await client.send('GET', list)).status).toBe(429);
+      proxy.setFault(() => ({ kind: 'truncate', bytes: 20 }));
+      await expect(client.send('GET', list)).rejects.toThrow();
+      proxy.setFault(() => ({ kind: 'reset' }));
+      await expect(client.send('GET', list)).rejects.toThrow();
+      // The server ends a watch after as many seconds as it is asked for.
+      proxy.setFault(() => ({ kind: 'query', set: { timeoutSeconds: '1' } }));
+      for await (const event of client.watch(`${list}?watch=1`)) expect(event.type).not.toBe('ERROR');
+      expect(proxy.count('list', 'configmaps')).toBe(4);
+      expect(proxy.count('watch', 'configmaps')).toBe(1);
+      await eventually('both lists that reached the API server', () => {
+        const lists = cluster.audit(user).filter(({ verb, namespace: where }) => verb === 'list' && where === ns);
+        return lists.length === 2;
+      });
+    } finally {
+      client.close();
+      await proxy.close();
+    }
   });
 
   test('loses nothing but compacted revisions when its API server is killed', async () => {
