@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { Counters } from '../derive.ts';
 import type { XdsEvent, XdsObserver } from '../xds/observer.ts';
 import { shortTypeName } from '../xds/resource.ts';
+import { addAdmissionMetrics, type ControllerIdentity, type ReviewMeasures } from './admission-metrics.ts';
 
 export interface MetricSources {
   /** Engine counters, per table. */
@@ -14,6 +15,8 @@ export interface MetricSources {
   readonly diagnostics: () => Readonly<Record<string, number>>;
   /** Objects of which an older version is served, per kind. */
   readonly held: () => Readonly<Record<string, number>>;
+  /** Labels of the metrics that ingress-nginx has too; empty when absent. */
+  readonly controller?: ControllerIdentity;
 }
 
 /** What `/metrics` documents itself with. */
@@ -27,6 +30,8 @@ export interface Metrics {
   readonly observe: XdsObserver;
   /** A pass took this long and, when it changed resources, made this commit. */
   passed(durationMs: number, seq: number | undefined): void;
+  /** The webhook has decided. */
+  reviewed(review: ReviewMeasures): void;
   render(): Promise<{ readonly contentType: string; readonly text: string }>;
   /** Our own metrics, without those of the process. */
   describe(): Promise<readonly MetricDescription[]>;
@@ -49,6 +54,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     registers: [registry],
   });
   const latency = createCommitLatency(registry);
+  const reviewed = addAdmissionMetrics(registry, sources.controller);
   return {
     observe: (event) => {
       xds(event);
@@ -58,11 +64,12 @@ export function createMetrics(sources: MetricSources): Metrics {
       passes.observe(durationMs / 1000);
       if (seq !== undefined) latency.committed(seq);
     },
+    reviewed,
     render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
     describe: async () => {
       const metrics = await registry.getMetricsAsJSON();
       return metrics
-        .filter(({ name }) => name.startsWith(PREFIX))
+        .filter(({ name }) => name.startsWith(PREFIX) || name.startsWith('nginx_ingress_controller_'))
         .map(({ name, type, help }) => ({ name, type: String(type), help }));
     },
   };
