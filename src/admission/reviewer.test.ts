@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { makePair } from '../../test/support/pki.ts';
 import { ingress, type PemPair, rule, service } from '../ingress/testing.ts';
-import { createReviewer, type Reviewed, type ReviewerOptions } from './reviewer.ts';
+import { createReviewer, describeDenial, type Reviewed, type ReviewerOptions } from './reviewer.ts';
 import { ReviewWorld, rawIngress, rawPath, rawReview, rawRule, UID } from './testing.ts';
 
 let generated: PemPair;
@@ -54,6 +54,7 @@ describe('answers', () => {
     });
     expect(reviewed).toMatchObject([{ denial: 'metadata.uid: no UUID' }]);
     expect(reviewed[0]?.built).toBeUndefined();
+    expect(reviewed.map(describeDenial)).toEqual(['denied CREATE of Ingress shop/new: metadata.uid: no UUID']);
   });
 
   it('carry warnings', async () => {

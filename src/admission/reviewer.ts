@@ -97,6 +97,11 @@ export function createReviewer(options: ReviewerOptions): Reviewer {
   };
 }
 
+/** The line of the log for a denial; `undefined` for an allowance. */
+export function describeDenial({ operation, namespace, name, denial }: Reviewed): string | undefined {
+  return denial === undefined ? undefined : `denied ${operation} of Ingress ${namespace}/${name}: ${denial}`;
+}
+
 function readBody(body: Buffer): ReturnType<typeof readReview> {
   try {
     return readReview(parseJson(body));
