@@ -51,9 +51,12 @@ export function ingress(spec: IngressSpec): Manifest {
 /** `web:80` → a Service with one port; `ports` for more. */
 export function service(
   name: string,
-  ports: readonly { readonly name?: string; readonly port: number; readonly targetPort?: number | string }[] = [
-    { port: 80 },
-  ],
+  ports: readonly {
+    readonly name?: string;
+    readonly port: number;
+    readonly targetPort?: number | string;
+    readonly protocol?: 'TCP' | 'UDP';
+  }[] = [{ port: 80 }],
   namespace?: string,
 ): Manifest {
   return {
@@ -93,6 +96,7 @@ export function endpointSlice(
     readonly namespace?: string;
     readonly ready?: boolean;
     readonly addressType?: 'IPv4' | 'IPv6';
+    readonly protocol?: 'TCP' | 'UDP';
   } = {},
 ): Manifest {
   return {
@@ -102,7 +106,7 @@ export function endpointSlice(
       labels: { 'kubernetes.io/service-name': serviceName },
     }),
     addressType: options.addressType ?? 'IPv4',
-    ports: [{ name: options.portName ?? '', port: options.port ?? 8080, protocol: 'TCP' }],
+    ports: [{ name: options.portName ?? '', port: options.port ?? 8080, protocol: options.protocol ?? 'TCP' }],
     endpoints: addresses.map((address) => ({ addresses: [address], conditions: { ready: options.ready ?? true } })),
   };
 }
