@@ -6,10 +6,13 @@ import { outliveTerminal } from './signals.ts';
  * The control plane finds the runtime folder in its environment, so that its arguments are those of `run`.
  */
 
-/** `draining`: the end has begun, health checks must fail, everything else goes on. `stop`: end. */
-export type ParentMessage = { readonly type: 'draining' } | { readonly type: 'stop' };
+/**
+ * `proxyStarted`: a proxy begins its life. `draining`: the end has begun, health checks must fail, everything else goes on.
+ * `stop`: end.
+ */
+export type ParentMessage = { readonly type: 'proxyStarted' | 'draining' | 'stop' };
 
-/** `listening`: the xDS socket takes connections, so Envoy may start. */
+/** `listening`: the xDS socket takes connections, or the configuration of nginx is there, so the proxy may start. */
 export type ControlPlaneMessage = { readonly type: 'listening' };
 
 export const RUNTIME_FOLDER_VARIABLE = 'INGRESS_XDS_RUNTIME_FOLDER';
@@ -22,6 +25,7 @@ export function isListening(message: unknown): message is ControlPlaneMessage {
 }
 
 export interface ParentHandlers {
+  readonly onProxyStarted?: () => void;
   readonly onDraining: () => void;
   readonly onStop: () => void;
 }
@@ -45,6 +49,7 @@ export function connectToParent(handlers: ParentHandlers): ParentLink | undefine
   outliveTerminal();
   const exit = () => process.exit(1);
   process.on('message', (message) => {
+    if (typeOf(message) === 'proxyStarted') handlers.onProxyStarted?.();
     if (typeOf(message) === 'draining') handlers.onDraining();
     if (typeOf(message) === 'stop') handlers.onStop();
   });

@@ -1,24 +1,28 @@
-import { type ChildProcess, fork, spawn } from 'node:child_process';
-import { envoyArguments, type LogLevel, parseLogLine } from '../envoy/command-line.ts';
+import { type ChildProcess, fork } from 'node:child_process';
+import type { LogLevel } from '../envoy/command-line.ts';
 import { createGuard, type Guard } from '../process/guard.ts';
-import { type ChildEnd, createSupervisor, type SupervisorOptions } from '../process/supervisor.ts';
+import { type ChildEnd, createSupervisor, type StopOptions, type SupervisorOptions } from '../process/supervisor.ts';
 import { EXIT_CONFIGURATION, isListening, type ParentMessage, RUNTIME_FOLDER_VARIABLE } from './ipc.ts';
 import type { RuntimePaths } from './runtime-folder.ts';
 
 export interface LogEntry {
   readonly level: LogLevel;
-  readonly source: 'parent' | 'envoy';
+  readonly source: 'parent' | ProxyName;
   readonly message: string;
 }
 
-export interface EnvoyProcess {
-  readonly path: string;
-  /** Worker threads. */
-  readonly concurrency: number;
-  /** How long connections of changed filter chains live on, in seconds. */
-  readonly drainTimeS: number;
-  /** Envoy's own level: `warning`, `info`, … */
-  readonly logLevel: string;
+export type ProxyName = 'envoy' | 'nginx';
+
+/** The proxy as a child process. */
+export interface ProxyProcess {
+  readonly name: ProxyName;
+  /** For people: `Envoy` */
+  readonly title: string;
+  readonly spawn: () => ChildProcess;
+  /** What a line of its output says. */
+  readonly parseLogLine: (line: string) => Pick<LogEntry, 'level' | 'message'>;
+  /** How it is told to end once it is drained. */
+  readonly stop: StopOptions;
 }
 
 export interface ControlPlaneProcess {
@@ -32,7 +36,7 @@ export interface ControlPlaneProcess {
 export interface ProcessTreeOptions {
   readonly paths: RuntimePaths;
   readonly controlPlane: ControlPlaneProcess;
-  readonly envoy: EnvoyProcess;
+  readonly proxy: ProxyProcess;
   readonly onLog: (entry: LogEntry) => void;
 }
 
@@ -40,32 +44,33 @@ export interface ProcessTreeOptions {
 export interface ProcessTree {
   /** Resolves with an exit code when the control plane cannot work with its configuration; the tree is then to be stopped. */
   readonly failure: Promise<number>;
-  /** Starts the control plane; Envoy follows when the control plane listens. */
+  /** Starts the control plane; the proxy follows when the control plane listens. */
   start(): void;
-  envoyRuns(): boolean;
-  /** The control plane fails its health checks from now on, and Envoy lives its last life. */
+  proxyRuns(): boolean;
+  /** The control plane fails its health checks from now on, and the proxy lives its last life. */
   beginDraining(): void;
-  /** Envoy ends first, then the control plane, each killed if it does not within a few seconds. */
+  /** The proxy ends first, then the control plane, each killed if it does not within a few seconds. */
   stop(): Promise<void>;
   /** Ends both children at once. */
   kill(): void;
 }
 
-const ENVOY_KILL_AFTER_MS = 5_000;
 const CONTROL_PLANE_SIGNAL_AFTER_MS = 2_000;
 const CONTROL_PLANE_KILL_AFTER_MS = 5_000;
 
 export function createProcessTree(options: ProcessTreeOptions): ProcessTree {
-  const { onLog } = options;
+  const { onLog, proxy: kind } = options;
   const failure = Promise.withResolvers<number>();
   const guard = createGuard();
   let hasListened = false;
   let isDraining = false;
 
-  const envoy = createSupervisor({
-    spawn: () => spawnEnvoy(options),
-    onLine: (line) => onLog({ source: 'envoy', ...parseLogLine(line) }),
-    ...watchedBy(guard, (end, restartInMs) => report(onLog, 'Envoy', end, restartInMs)),
+  const proxy = createSupervisor({
+    spawn: kind.spawn,
+    onLine: (line) => onLog({ source: kind.name, ...kind.parseLogLine(line) }),
+    ...watchedBy(guard, (end, restartInMs) => report(onLog, kind.title, end, restartInMs), {
+      onStart: () => send(controlPlane.child(), { type: 'proxyStarted' }),
+    }),
   });
 
   const controlPlane = createSupervisor({
@@ -84,7 +89,7 @@ export function createProcessTree(options: ProcessTreeOptions): ProcessTree {
     child.on('message', (message) => {
       if (!isListening(message) || isDraining) return;
       hasListened = true;
-      envoy.start();
+      proxy.start();
     });
     // One that is started again while the tree drains must know it, too.
     if (isDraining) send(child, { type: 'draining' });
@@ -97,15 +102,15 @@ export function createProcessTree(options: ProcessTreeOptions): ProcessTree {
       guard.start();
       controlPlane.start();
     },
-    envoyRuns: () => envoy.child() !== undefined,
+    proxyRuns: () => proxy.child() !== undefined,
     beginDraining: () => {
       isDraining = true;
-      envoy.disableRestart();
+      proxy.disableRestart();
       send(controlPlane.child(), { type: 'draining' });
     },
     stop: async () => {
       isDraining = true;
-      await envoy.stop({ killAfterMs: ENVOY_KILL_AFTER_MS });
+      await proxy.stop(kind.stop);
       controlPlane.disableRestart();
       send(controlPlane.child(), { type: 'stop' });
       await controlPlane.stop({
@@ -115,7 +120,7 @@ export function createProcessTree(options: ProcessTreeOptions): ProcessTree {
       await guard.stop();
     },
     kill: () => {
-      envoy.kill();
+      proxy.kill();
       controlPlane.kill();
     },
   };
@@ -125,12 +130,14 @@ export function createProcessTree(options: ProcessTreeOptions): ProcessTree {
 function watchedBy(
   guard: Guard,
   onExit: NonNullable<SupervisorOptions['onExit']>,
+  { onStart = () => {} }: { readonly onStart?: () => void } = {},
 ): Pick<SupervisorOptions, 'onStart' | 'onExit'> {
   let watched: number | undefined;
   return {
     onStart: (child) => {
       watched = child.pid;
       if (watched !== undefined) guard.watch(watched);
+      onStart();
     },
     onExit: (end, restartInMs) => {
       if (watched !== undefined) guard.forget(watched);
@@ -140,13 +147,7 @@ function watchedBy(
   };
 }
 
-/** Both children have sessions of their own: a Ctrl-C at the terminal reaches the parent alone, which ends them in order. */
-function spawnEnvoy({ envoy, paths }: ProcessTreeOptions): ChildProcess {
-  const args = envoyArguments({ ...envoy, bootstrapPath: paths.bootstrap });
-  // Access logs go to stdout, at rates that this process should not have to copy; Envoy's own log goes to stderr.
-  return spawn(envoy.path, args, { detached: true, stdio: ['ignore', 'inherit', 'pipe'] });
-}
-
+/** It has a session of its own: a Ctrl-C at the terminal reaches the parent alone, which ends its children in order. */
 function forkControlPlane({ controlPlane, paths }: ProcessTreeOptions): ChildProcess {
   return fork(controlPlane.modulePath, controlPlane.args, {
     detached: true,

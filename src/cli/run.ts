@@ -1,9 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { findEnvoy } from '../envoy/binary.ts';
 import type { DrainSettings } from '../envoy/drain.ts';
+import { envoyProxy, TERMINAL_DRAIN } from './envoy-proxy.ts';
 import { checkRunArguments, type RunArguments } from './flags.ts';
 import { createLogger, type Logger } from './logger.ts';
-import { runParent, TERMINAL_DRAIN } from './parent.ts';
+import { runParent } from './parent.ts';
 import type { LogEntry } from './process-tree.ts';
 
 /** As long as ingress-nginx lets its old workers live (`worker-shutdown-timeout`). */
@@ -19,13 +20,16 @@ export async function run(args: RunArguments, flags: readonly string[]): Promise
   });
   logger.debug(`Envoy ${envoy.version} from ${envoy.path}`);
   return await runParent({
-    envoy: { path: envoy.path, ...(args.envoyConcurrency !== undefined && { concurrency: args.envoyConcurrency }) },
+    proxy: envoyProxy({
+      path: envoy.path,
+      drain: drainSettings(args),
+      ...(args.envoyConcurrency !== undefined && { concurrency: args.envoyConcurrency }),
+    }),
     controlPlane: { modulePath: mainModule(), args: ['control-plane', ...flags] },
     ports: [
       { port: args.httpPort, flag: '--http-port' },
       { port: args.httpsPort, flag: '--https-port' },
     ],
-    drain: drainSettings(args),
     onLog: (entry) => logEntry(logger, entry),
   });
 }
@@ -41,7 +45,7 @@ function drainSettings(args: RunArguments): DrainSettings {
 }
 
 function logEntry(logger: Logger, { level, source, message }: LogEntry): void {
-  logger[level](source === 'envoy' ? `envoy: ${message}` : message);
+  logger[level](source === 'parent' ? message : `${source}: ${message}`);
 }
 
 /** The module that the control plane starts with: this command line, as source or as built. */
