@@ -24,6 +24,8 @@ export interface WatchOptions {
   readonly signal: AbortSignal;
   /** How long the server may be silent, in milliseconds. */
   readonly idleMs: number;
+  /** The server has accepted the watch. */
+  onOpen?(): void;
 }
 
 export interface KubernetesResponse {
@@ -57,6 +59,8 @@ export interface KubernetesClientOptions extends ConnectionOptions {
 }
 
 const REQUEST_TIMEOUT_MS = 10_000;
+/** Until a watch is accepted, which a server that is well does at once. */
+const OPEN_TIMEOUT_MS = 15_000;
 /** For the body of a refused watch. */
 const REFUSAL_TIMEOUT_MS = 5_000;
 
@@ -104,22 +108,27 @@ export function createKubernetesClient(options: KubernetesClientOptions): Kubern
     );
   }
 
-  async function* watch(path: string, { query, signal, idleMs }: WatchOptions): AsyncGenerator<unknown> {
+  async function* watch(path: string, { query, signal, idleMs, onOpen }: WatchOptions): AsyncGenerator<unknown> {
     const headers = { 'User-Agent': options.userAgent, Accept: 'application/json' };
     const idle = createDeadline(idleMs, `silent for ${idleMs} ms`, signal);
+    const openMs = Math.min(idleMs, OPEN_TIMEOUT_MS);
+    const opening = createDeadline(openMs, `no answer within ${openMs} ms`, idle.signal);
     try {
       const response = await withAccess(
-        async (access) => await open(access, 'watches', { method: 'GET', path, query, headers }, idle.signal),
+        async (access) => await open(access, 'watches', { method: 'GET', path, query, headers }, opening.signal),
         (refused) => {
           if (refused.statusCode === 401) refused.resume();
           return refused.statusCode === 401;
         },
       );
+      opening.stopTimer();
       if (response.statusCode !== 200) throw await refusal(response, signal);
+      onOpen?.();
       yield* readDocuments(response, idle);
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
+      opening.clear();
       idle.clear();
     }
   }
@@ -252,6 +261,8 @@ interface Deadline {
   readonly signal: AbortSignal;
   /** The time begins anew. */
   restart(): void;
+  /** No longer limited in time, but still together with its parent. */
+  stopTimer(): void;
   clear(): void;
 }
 
@@ -259,12 +270,18 @@ interface Deadline {
 function createDeadline(delayMs: number, reason: string, parent: AbortSignal | undefined): Deadline {
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(new KubernetesUnreachable(`The API server: ${reason}`)), delayMs);
-  const follow = () => controller.abort(new KubernetesUnreachable('The request was given up'));
+  const follow = () => {
+    const { reason: cause } = parent ?? {};
+    controller.abort(
+      cause instanceof KubernetesUnreachable ? cause : new KubernetesUnreachable('The request was given up'),
+    );
+  };
   if (parent?.aborted === true) follow();
   parent?.addEventListener('abort', follow);
   return {
     signal: controller.signal,
     restart: () => void timer.refresh(),
+    stopTimer: () => clearTimeout(timer),
     clear() {
       clearTimeout(timer);
       parent?.removeEventListener('abort', follow);

@@ -1,3 +1,5 @@
+import { asMap } from './json.ts';
+
 /** No answer, or not a whole one: nothing listens, the connection broke, the time was up, the answer is cut off. */
 export class KubernetesUnreachable extends Error {
   override readonly name = 'KubernetesUnreachable';
@@ -35,10 +37,6 @@ function readRetryAfter(header: string | undefined, seconds: unknown): number | 
   const date = header === undefined ? Number.NaN : Date.parse(header);
   if (!Number.isNaN(date)) return Math.max(0, date - Date.now());
   return typeof seconds === 'number' && seconds >= 0 ? seconds * 1000 : undefined;
-}
-
-function asMap(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 function shorten(body: unknown): string {

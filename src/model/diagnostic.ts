@@ -37,6 +37,9 @@ export const diagnosticCodes = {
   FieldUnknown: 'A field that objects of this kind do not have, misspelt perhaps; it is ignored.',
   AddressTypeUnsupported: 'An EndpointSlice of names instead of addresses; it is ignored.',
   IngressApiVersionOld: 'An Ingress of a removed API version; the message shows the networking.k8s.io/v1 form.',
+  // API server
+  ApiServerUnavailable: 'The API server does not answer; what was read before stays in force.',
+  ApiServerRefuses: 'The API server refuses to list or watch a kind; the message says what to grant.',
   // Ingress
   IngressClassForeign: 'The Ingress belongs to another class and is not served.',
   IngressClassMissing: 'The Ingress names no class, or one that does not exist, and is not served.',
