@@ -166,16 +166,16 @@ export async function readCredentials(paths: CredentialPaths): Promise<TlsCreden
   return credentials;
 }
 
-function readAll({ certificate, key, ca }: CredentialPaths): Promise<Buffer[]> {
-  return Promise.all(
-    [certificate, key, ca].map(async (path) => {
-      try {
-        return await readFile(path);
-      } catch (error) {
-        throw new Error(`${path}: cannot be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`);
-      }
-    }),
-  );
+async function readAll({ certificate, key, ca }: CredentialPaths): Promise<Buffer[]> {
+  const files: Buffer[] = [];
+  for (const path of [certificate, key, ca]) {
+    try {
+      files.push(await readFile(path));
+    } catch (error) {
+      throw new Error(`${path}: cannot be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`);
+    }
+  }
+  return files;
 }
 
 function checkPair(paths: CredentialPaths, certificatePem: Buffer, keyPem: Buffer): void {
