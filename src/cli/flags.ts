@@ -1,295 +1,47 @@
-import type { Options } from 'yargs';
 import type { BuildOptions } from '../ingress/build.ts';
 import { parseListenAddress, type XdsAddress, XdsAddressError } from '../xds/address.ts';
-import { type XdsTlsClientArguments, type XdsTlsServerArguments, xdsTlsClientFlags, xdsTlsFlags } from './xds-tls.ts';
+import type { ArgumentsOf } from './flags/flag.ts';
+import type { ingressFlags, routingFlags } from './flags/ingress-flags.ts';
+import type { controlPlaneFlags, envoyFlags } from './flags/process-flags.ts';
+import type { clusterFlags, echoFlags, sourceFlags } from './flags/source-flags.ts';
+import type { statusFlags, webhookFlags } from './flags/status-flags.ts';
+import type { bootstrapFlags, inspectFlags, serveFlags, waitShutdownFlags } from './flags/tool-flags.ts';
 
-/**
- * Every flag in one place; the commands choose theirs by group. Names are those of ingress-nginx where it has the flag.
- */
-export const sourceFlags = {
-  manifests: {
-    type: 'string',
-    array: true,
-    requiresArg: true,
-    describe: 'Folder of Kubernetes manifests to serve (*.yaml, *.yml, *.json below it); may be repeated',
-  },
-  endpoint: {
-    type: 'string',
-    array: true,
-    requiresArg: true,
-    describe: 'Where a Service lives on this machine: NAMESPACE/SERVICE:PORT=ADDRESS:PORT; may be repeated',
-  },
-} as const satisfies Record<string, Options>;
+/** `--manifests` and `--endpoint` */
+export interface SourceArguments extends ArgumentsOf<typeof sourceFlags> {}
 
-export const ingressFlags = {
-  'ingress-class': {
-    type: 'string',
-    requiresArg: true,
-    default: 'nginx',
-    describe:
-      'Value of the annotation kubernetes.io/ingress.class that is ours; also the class name for --ingress-class-by-name',
-  },
-  'controller-class': {
-    type: 'string',
-    requiresArg: true,
-    default: 'k8s.io/ingress-nginx',
-    describe: 'Value of spec.controller of the IngressClasses that are ours',
-  },
-  'ingress-class-by-name': {
-    type: 'boolean',
-    default: false,
-    describe: 'Serve the IngressClass that is called like --ingress-class, whatever its controller',
-  },
-  'watch-ingress-without-class': {
-    type: 'boolean',
-    default: false,
-    describe: 'Serve Ingresses that name no class at all',
-  },
-  'annotations-prefix': {
-    type: 'string',
-    requiresArg: true,
-    default: 'nginx.ingress.kubernetes.io',
-    describe: 'Prefix of the annotations that configure an Ingress',
-  },
-  configmap: {
-    type: 'string',
-    requiresArg: true,
-    describe: 'NAMESPACE/NAME of the ConfigMap with the global options',
-  },
-  'default-backend-service': {
-    type: 'string',
-    requiresArg: true,
-    describe: 'NAMESPACE/NAME of the Service that answers what no rule matches; without it 404',
-  },
-  'default-ssl-certificate': {
-    type: 'string',
-    requiresArg: true,
-    describe:
-      'NAMESPACE/NAME of the TLS Secret for hosts without a certificate of their own; without it a generated one',
-  },
-  'tls-on-demand': {
-    type: 'boolean',
-    default: false,
-    describe:
-      'Let Envoy look up certificates for single hosts when they are asked for; for more than 200 certificates. Server names that nobody claims are then refused, and TLS sessions are not resumed',
-  },
-  'disable-catch-all': {
-    type: 'boolean',
-    default: false,
-    describe: 'Ignore Ingresses that have spec.defaultBackend',
-  },
-  'route-sharding': {
-    type: 'boolean',
-    default: false,
-    describe:
-      'Divide the route table, so that a changed host costs Envoy little, however many there are; for more than 1,000 hosts',
-  },
-  'disable-svc-external-name': {
-    type: 'boolean',
-    default: false,
-    describe: 'Resolve no Service of type ExternalName: its paths answer 503',
-  },
-  'access-log': {
-    type: 'boolean',
-    default: true,
-    describe: "Write a line for each request to Envoy's standard output, in the format of ingress-nginx",
-  },
-  'deep-inspect': {
-    type: 'boolean',
-    default: true,
-    describe: 'Refuse Ingresses with dangerous text in hosts, paths or tls, as ingress-nginx does',
-  },
-  'http-port': { type: 'number', requiresArg: true, default: 80, describe: 'Port for HTTP' },
-  'https-port': { type: 'number', requiresArg: true, default: 443, describe: 'Port for HTTPS' },
-} as const satisfies Record<string, Options>;
+export interface ClusterArguments extends ArgumentsOf<typeof clusterFlags> {}
 
-export const controlPlaneFlags = {
-  echo: {
-    type: 'boolean',
-    default: false,
-    describe:
-      'Answer for every Service without endpoints with a built-in backend that shows what the Service would receive',
-  },
-  'healthz-host': {
-    type: 'string',
-    requiresArg: true,
-    describe: 'Address for health checks and metrics; without it every address',
-  },
-  'healthz-port': {
-    type: 'number',
-    requiresArg: true,
-    default: 10254,
-    describe: 'Port for /healthz, /readyz and /metrics; 0 takes a free one',
-  },
-  'health-check-path': {
-    type: 'string',
-    requiresArg: true,
-    default: '/healthz',
-    describe: 'Path of the health check on --healthz-port',
-  },
-  'debug-socket': {
-    type: 'string',
-    requiresArg: true,
-    describe: 'Unix socket for ingress-xds inspect; without it run makes one in its private folder, and serve none',
-  },
-  'log-format': { choices: ['text', 'json'] as const, default: 'text', requiresArg: true, describe: 'Form of the log' },
-  v: {
-    type: 'number',
-    alias: 'verbosity',
-    requiresArg: true,
-    default: 2,
-    describe: 'Log level as a number: 0 errors, 1 warnings, 2 information, 3 and more debugging',
-  },
-} as const satisfies Record<string, Options>;
+export interface StatusArguments extends ArgumentsOf<typeof statusFlags> {}
 
-const envoyFlags = {
-  'envoy-path': {
-    type: 'string',
-    requiresArg: true,
-    describe: 'Envoy to run; without it $ENVOY_PATH, PATH, or one that is fetched and kept in the cache folder',
-  },
-  'envoy-concurrency': {
-    type: 'number',
-    requiresArg: true,
-    describe: 'Worker threads of Envoy; without it one per CPU',
-  },
-  'shutdown-grace-period': {
-    type: 'number',
-    requiresArg: true,
-    describe: 'Seconds to keep accepting connections after SIGTERM, before the drain',
-    default: 0,
-  },
-  'drain-timeout': {
-    type: 'number',
-    requiresArg: true,
-    describe: 'Seconds to wait for open connections when ending; without it 240, or 5 on a terminal',
-  },
-} as const satisfies Record<string, Options>;
+export interface WebhookArguments extends ArgumentsOf<typeof webhookFlags> {}
 
-export const runFlags = { ...controlPlaneFlags, ...envoyFlags } as const satisfies Record<string, Options>;
+export interface IngressArguments extends ArgumentsOf<typeof ingressFlags> {}
 
-export const serveFlags = {
-  'xds-address': {
-    type: 'string',
-    array: true,
-    requiresArg: true,
-    default: ['127.0.0.1:18000'],
-    describe:
-      'Where Envoys connect to: unix:PATH, or HOST:PORT, which off loopback needs --xds-certificate; may be repeated',
-  },
-  'xds-insecure': {
-    type: 'boolean',
-    default: false,
-    describe: 'Send private keys also over TCP, where every process of this machine can read them',
-  },
-  ...xdsTlsFlags,
-} as const satisfies Record<string, Options>;
+/** What `run` and `serve` have in common. Durations (`electionTtl`, `statusAckTimeout`) are in milliseconds. */
+export interface ControlPlaneArguments
+  extends SourceArguments,
+    ClusterArguments,
+    IngressArguments,
+    StatusArguments,
+    WebhookArguments,
+    ArgumentsOf<typeof echoFlags>,
+    ArgumentsOf<typeof routingFlags>,
+    ArgumentsOf<typeof controlPlaneFlags> {}
 
-export const inspectFlags = {
-  'debug-socket': {
-    type: 'string',
-    requiresArg: true,
-    describe: 'Unix socket of the control plane; without it that of the one run of this user on this machine',
-  },
-  output: { choices: ['yaml', 'json'] as const, default: 'yaml', requiresArg: true, describe: 'Form of the output' },
-} as const satisfies Record<string, Options>;
+export interface RunArguments extends ControlPlaneArguments, ArgumentsOf<typeof envoyFlags> {}
 
-export const bootstrapFlags = {
-  role: {
-    choices: ['gateway', 'sidecar'] as const,
-    default: 'gateway',
-    requiresArg: true,
-    describe: 'gateway: one of many proxies; sidecar: the proxy beside a control plane, in the same pod',
-  },
-  'xds-address': {
-    type: 'string',
-    requiresArg: true,
-    describe:
-      'Where the control plane listens: unix:PATH or HOST:PORT; without it 127.0.0.1:18000, of a sidecar unix:/run/ingress-xds/xds.sock',
-  },
-  'node-id': {
-    type: 'string',
-    requiresArg: true,
-    describe: 'Name of the proxy; without it $POD_NAME, or the name of this machine',
-  },
-  'node-cluster': {
-    type: 'string',
-    requiresArg: true,
-    default: 'ingress-xds',
-    describe: 'Name of the group that the proxy belongs to',
-  },
-  'admin-socket': {
-    type: 'string',
-    requiresArg: true,
-    default: 'envoy-admin.sock',
-    describe: "Unix socket of Envoy's admin interface; a relative path begins where Envoy is started",
-  },
-  ...xdsTlsClientFlags,
-  output: { choices: ['yaml', 'json'] as const, default: 'yaml', requiresArg: true, describe: 'Form of the output' },
-} as const satisfies Record<string, Options>;
+export interface ServeArguments extends ControlPlaneArguments, ArgumentsOf<typeof serveFlags> {}
 
-export interface SourceArguments {
-  readonly manifests: readonly string[];
-  readonly endpoint: readonly string[];
-}
-
-export interface IngressArguments {
-  readonly ingressClass: string;
-  readonly controllerClass: string;
-  readonly ingressClassByName: boolean;
-  readonly watchIngressWithoutClass: boolean;
-  readonly annotationsPrefix: string;
-  readonly configmap?: string;
-  readonly defaultBackendService?: string;
-  readonly defaultSslCertificate?: string;
-  readonly tlsOnDemand: boolean;
-  readonly disableCatchAll: boolean;
-  readonly routeSharding: boolean;
-  readonly disableSvcExternalName: boolean;
-  readonly accessLog: boolean;
-  readonly deepInspect: boolean;
-  readonly httpPort: number;
-  readonly httpsPort: number;
-}
-
-export interface ControlPlaneArguments extends SourceArguments, IngressArguments {
-  readonly echo: boolean;
-  readonly debugSocket?: string;
-  readonly healthzHost?: string;
-  readonly healthzPort: number;
-  readonly healthCheckPath: string;
-  readonly logFormat: 'text' | 'json';
-  readonly v: number;
-}
-
-export interface RunArguments extends ControlPlaneArguments {
-  readonly envoyPath?: string;
-  readonly envoyConcurrency?: number;
-  readonly shutdownGracePeriod: number;
-  readonly drainTimeout?: number;
-}
-
-export interface ServeArguments extends ControlPlaneArguments, XdsTlsServerArguments {
-  readonly xdsAddress: readonly string[];
-  readonly xdsInsecure: boolean;
-}
-
-export interface InspectArguments {
+export interface InspectArguments extends ArgumentsOf<typeof inspectFlags> {
   readonly what: 'resources' | 'streams';
   readonly type?: string;
   readonly name?: string;
-  readonly debugSocket?: string;
-  readonly output: 'yaml' | 'json';
 }
 
-export interface BootstrapArguments extends XdsTlsClientArguments {
-  readonly role: 'gateway' | 'sidecar';
-  readonly xdsAddress?: string;
-  readonly nodeId?: string;
-  readonly nodeCluster: string;
-  readonly adminSocket: string;
-  readonly output: 'yaml' | 'json';
-}
+export interface BootstrapArguments extends ArgumentsOf<typeof bootstrapFlags> {}
+
+export interface WaitShutdownArguments extends ArgumentsOf<typeof waitShutdownFlags> {}
 
 /** A flag or a combination of flags that cannot be: one clear line for the user, exit code 2. */
 export class UsageError extends Error {}
@@ -306,6 +58,8 @@ export function checkIngressArguments(args: IngressArguments): void {
   checkObjectName('configmap', args.configmap);
   checkObjectName('default-backend-service', args.defaultBackendService);
   checkObjectName('default-ssl-certificate', args.defaultSslCertificate);
+  checkObjectName('tcp-services-configmap', args.tcpServicesConfigmap);
+  checkObjectName('udp-services-configmap', args.udpServicesConfigmap);
   for (const flag of ['ingressClass', 'controllerClass', 'annotationsPrefix'] as const) {
     if (args[flag].trim() === '') throw new UsageError(`--${kebab(flag)} is empty`);
   }

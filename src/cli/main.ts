@@ -1,159 +1,178 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
-import yargs, { type Argv, type Options } from 'yargs';
-import { spellBooleans } from './boolean-flags.ts';
+import { basename } from 'node:path';
+import yargs, { type Argv } from 'yargs';
+import { argumentsFrom, flagWarnings } from './flags/arguments.ts';
+import { spellFlags } from './flags/spelling.ts';
+import { type Command, commandsWith, flagsOf } from './flags/table.ts';
 import {
   type BootstrapArguments,
-  bootstrapFlags,
   ConfigurationError,
-  controlPlaneFlags,
+  type ControlPlaneArguments,
   type InspectArguments,
-  ingressFlags,
-  inspectFlags,
   type RunArguments,
-  runFlags,
   type ServeArguments,
-  serveFlags,
-  sourceFlags,
   UsageError,
+  type WaitShutdownArguments,
 } from './flags.ts';
 import type { TranslateArguments } from './translate.ts';
-import { type CertsArguments, certsFlags } from './xds-tls.ts';
+import type { CertsArguments } from './xds-tls.ts';
 
 /** Exit codes: 0 ended as asked, 1 failed, 2 flags or arguments that cannot be. */
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 
-const BOOLEANS: ReadonlySet<string> = new Set(
-  Object.entries({
-    ...sourceFlags,
-    ...ingressFlags,
-    ...runFlags,
-    ...serveFlags,
-    ...bootstrapFlags,
-    ...certsFlags,
-  } satisfies Record<string, Options>).flatMap(([name, flag]) =>
-    'type' in flag && flag.type === 'boolean' ? [name] : [],
-  ),
-);
+interface CommandDeclaration {
+  /** Absent: it is not shown. */
+  readonly description?: string;
+  /** Whose flags it takes; default: its own. */
+  readonly flagsOf?: Command;
+  /** What follows its name. */
+  readonly synopsis?: string;
+  /** What cannot be declared as a flag. */
+  readonly prepare?: (command: Argv) => Argv;
+  /** Arguments → what they do. */
+  readonly examples?: Readonly<Record<string, string>>;
+  /**
+   * Resolves with the exit code.
+   * @param args as the types of `ArgumentsOf` say.
+   * @param flags in one spelling.
+   */
+  readonly run: (args: unknown, flags: readonly string[]) => number | Promise<number>;
+}
 
-const COMMANDS = new Set(['run', 'serve', 'bootstrap', 'inspect', 'translate', 'certs', 'control-plane']);
+const COMMANDS: Readonly<Record<string, CommandDeclaration>> = {
+  run: {
+    description: 'Serve a cluster, or a folder of manifests: control plane and Envoy in one process tree',
+    examples: {
+      '--manifests deploy --echo --http-port 8080 --https-port 8443': 'try manifests without a cluster',
+      '--manifests deploy --endpoint shop/web:http=127.0.0.1:3000': 'a Service that runs on this machine',
+    },
+    run: async (args, flags) => {
+      const { run } = await import('./run.ts');
+      await warn(args as RunArguments, 'run', flags);
+      return await run(args as RunArguments, flags);
+    },
+  },
+  'control-plane': {
+    flagsOf: 'run',
+    run: async (args) => {
+      const { runControlPlane } = await import('./control-plane.ts');
+      return await runControlPlane(args as RunArguments);
+    },
+  },
+  serve: {
+    description: 'Serve a cluster, or a folder of manifests, to Envoys that run elsewhere: the control plane alone',
+    examples: {
+      '--manifests deploy --xds-address unix:/run/ingress-xds/xds.sock': 'Envoys on this machine',
+      '--manifests deploy --xds-address 127.0.0.1:18000': 'without private keys, for inspection',
+    },
+    run: async (args, flags) => {
+      const { serve } = await import('./serve.ts');
+      await warn(args as ServeArguments, 'serve', flags);
+      return await serve(args as ServeArguments);
+    },
+  },
+  bootstrap: {
+    description: 'Print the bootstrap of an Envoy that connects to serve',
+    examples: {
+      '--xds-address unix:/run/ingress-xds/xds.sock > envoy.yaml': 'a gateway',
+      '--role sidecar > envoy.yaml && envoy -c envoy.yaml': 'beside a control plane',
+    },
+    run: async (args) => {
+      const { bootstrap } = await import('./bootstrap-command.ts');
+      return bootstrap(args as BootstrapArguments);
+    },
+  },
+  inspect: {
+    description: 'Show what a running control plane has and who is connected; keys are redacted',
+    synopsis: '<what> [type] [name]',
+    prepare: (command) =>
+      command
+        .positional('what', { choices: ['resources', 'streams'], describe: 'What to show' })
+        .positional('type', { type: 'string', describe: 'listeners, routes, clusters, endpoints, secrets, …' })
+        .positional('name', { type: 'string', describe: 'One resource, whole' }),
+    examples: {
+      'resources routes https': 'the route table of HTTPS',
+      streams: 'the Envoys that are connected',
+    },
+    run: async (args) => {
+      const { inspect } = await import('./inspect.ts');
+      return await inspect(args as InspectArguments);
+    },
+  },
+  translate: {
+    description: 'Print the Envoy resources that a folder of manifests becomes',
+    examples: { '--manifests deploy': 'for review', '--manifests deploy --output json': 'for programs' },
+    run: async (args) => {
+      const { translate } = await import('./translate.ts');
+      return await translate(args as TranslateArguments);
+    },
+  },
+  certs: {
+    description: 'Make or renew the certificates for mutual TLS between Envoys and serve',
+    examples: {
+      '--out pki --dns-name xds.example.com': 'for machines; run it again to renew',
+      '--output secret --namespace edge | kubectl apply -f -': 'for a cluster',
+      '--apply': 'from a Job in the cluster',
+    },
+    run: async (args) => {
+      const { certs } = await import('./certs.ts');
+      return await certs(args as CertsArguments);
+    },
+  },
+  'wait-shutdown': {
+    description: 'End the control plane of this container, and wait until its proxy has ended: for a preStop hook',
+    run: async (args) => {
+      const { waitShutdown } = await import('./wait-shutdown.ts');
+      return await waitShutdown(args as WaitShutdownArguments);
+    },
+  },
+};
+
+/** Old images start programs of these names. */
+const PROGRAMS: Readonly<Record<string, readonly string[]>> = {
+  'ingress-xds': [],
+  'nginx-ingress-controller': [],
+  'wait-shutdown': ['wait-shutdown'],
+};
 
 export async function main(argv: readonly string[]): Promise<number> {
   let code = 0;
-  const args = withDefaultCommand(argv);
-  const parser = (yargs([]) as Argv)
-    .scriptName('ingress-xds')
-    .usage('$0 COMMAND [FLAGS]\n\nServes standard Kubernetes Ingress objects with Envoy. Without a command: run.')
-    .parserConfiguration({ 'greedy-arrays': false, 'boolean-negation': false, 'dot-notation': false })
-    .command(
-      'run',
-      'Serve a folder of manifests: control plane and Envoy in one process tree',
-      (command) =>
-        withFlags(command, { ...sourceFlags, ...ingressFlags, ...runFlags })
-          .example(
-            '$0 run --manifests deploy --echo --http-port 8080 --https-port 8443',
-            'try manifests without a cluster',
-          )
-          .example(
-            '$0 run --manifests deploy --endpoint shop/web:http=127.0.0.1:3000',
-            'a Service that runs on this machine',
-          ),
-      async (parsed) => {
-        const { run } = await import('./run.ts');
-        code = await run(normalize(parsed) as unknown as RunArguments, args.slice(1));
-      },
-    )
-    .command(
-      'control-plane',
-      false,
-      (command) => withFlags(command, { ...sourceFlags, ...ingressFlags, ...runFlags }),
-      async (parsed) => {
-        const { runControlPlane } = await import('./control-plane.ts');
-        code = await runControlPlane(normalize(parsed) as unknown as RunArguments);
-      },
-    )
-    .command(
-      'serve',
-      'Serve a folder of manifests to Envoys that run elsewhere: the control plane alone',
-      (command) =>
-        withFlags(command, { ...sourceFlags, ...ingressFlags, ...controlPlaneFlags, ...serveFlags })
-          .example('$0 serve --manifests deploy --xds-address unix:/run/ingress-xds/xds.sock', 'Envoys on this machine')
-          .example('$0 serve --manifests deploy --xds-address 127.0.0.1:18000', 'without private keys, for inspection'),
-      async (parsed) => {
-        const { serve } = await import('./serve.ts');
-        const lists = [...Object.keys(sourceFlags), 'xdsAddress', 'xdsClient'];
-        code = await serve(normalize(parsed, lists) as unknown as ServeArguments);
-      },
-    )
-    .command(
-      'bootstrap',
-      'Print the bootstrap of an Envoy that connects to serve',
-      (command) =>
-        withFlags(command, bootstrapFlags)
-          .example('$0 bootstrap --xds-address unix:/run/ingress-xds/xds.sock > envoy.yaml', 'a gateway')
-          .example('$0 bootstrap --role sidecar > envoy.yaml && envoy -c envoy.yaml', 'beside a control plane'),
-      async (parsed) => {
-        const { bootstrap } = await import('./bootstrap-command.ts');
-        code = bootstrap(normalize(parsed) as unknown as BootstrapArguments);
-      },
-    )
-    .command(
-      'inspect <what> [type] [name]',
-      'Show what a running control plane has and who is connected; keys are redacted',
-      (command) =>
-        withFlags(command, inspectFlags)
-          .positional('what', { choices: ['resources', 'streams'], describe: 'What to show' })
-          .positional('type', { type: 'string', describe: 'listeners, routes, clusters, endpoints, secrets, …' })
-          .positional('name', { type: 'string', describe: 'One resource, whole' })
-          .example('$0 inspect resources routes https', 'the route table of HTTPS')
-          .example('$0 inspect streams', 'the Envoys that are connected'),
-      async (parsed) => {
-        const { inspect } = await import('./inspect.ts');
-        code = await inspect(normalize(parsed) as unknown as InspectArguments);
-      },
-    )
-    .command(
-      'translate',
-      'Print the Envoy resources that a folder of manifests becomes',
-      (command) =>
-        withFlags(command, {
-          ...sourceFlags,
-          ...ingressFlags,
-          output: { choices: ['yaml', 'json'], default: 'yaml', requiresArg: true, describe: 'Form of the output' },
-        })
-          .example('$0 translate --manifests deploy', 'for review')
-          .example('$0 translate --manifests deploy --output json', 'for programs'),
-      async (parsed) => {
-        const { translate } = await import('./translate.ts');
-        code = await translate(normalize(parsed) as unknown as TranslateArguments);
-      },
-    )
-    .command(
-      'certs',
-      'Make or renew the certificates for mutual TLS between Envoys and serve',
-      (command) =>
-        withFlags(command, certsFlags)
-          .example('$0 certs --out pki --dns-name xds.example.com', 'for machines; run it again to renew')
-          .example('$0 certs --output secret --namespace edge | kubectl apply -f -', 'for a cluster')
-          .example('$0 certs --apply', 'from a Job in the cluster'),
-      async (parsed) => {
-        const { certs } = await import('./certs.ts');
-        code = await certs(normalize(parsed, ['dnsName', 'client']) as unknown as CertsArguments);
-      },
-    )
-    .completion('completion', 'Print a script that completes commands and flags in bash or zsh')
-    .demandCommand(1)
-    .strict()
-    .version(version())
-    .alias('help', 'h')
-    .wrap(Math.min(120, process.stdout.columns ?? 100))
-    .exitProcess(false)
-    .fail((message, error) => {
-      throw error ?? new UsageError(message);
-    });
   try {
-    await parser.parseAsync(spellBooleans(args, BOOLEANS));
+    const args = spelt(withDefaultCommand(argv));
+    const parser = (yargs([]) as Argv)
+      .scriptName('ingress-xds')
+      .usage('$0 COMMAND [FLAGS]\n\nServes standard Kubernetes Ingress objects with Envoy. Without a command: run.')
+      .parserConfiguration({ 'greedy-arrays': false, 'boolean-negation': false, 'dot-notation': false });
+    for (const [name, command] of Object.entries(COMMANDS)) {
+      const flags = flagsOf(command.flagsOf ?? (name as Command));
+      parser.command(
+        [name, command.synopsis].filter((part) => part !== undefined).join(' '),
+        command.description ?? (false as never),
+        (builder) => {
+          for (const [example, effect] of Object.entries(command.examples ?? {})) {
+            builder.example(`$0 ${name} ${example}`, effect);
+          }
+          return (command.prepare?.(builder) ?? builder).options(flags).strict();
+        },
+        async (parsed) => {
+          code = await command.run(argumentsFrom(parsed, flags), args.slice(1));
+        },
+      );
+    }
+    await parser
+      .completion('completion', 'Print a script that completes commands and flags in bash or zsh')
+      .demandCommand(1)
+      .strict()
+      .version(version())
+      .alias('help', 'h')
+      .wrap(Math.min(120, process.stdout.columns ?? 100))
+      .exitProcess(false)
+      .fail((message, error) => {
+        throw error ?? new UsageError(message);
+      })
+      .parseAsync(args);
     return code;
   } catch (error) {
     return report(error);
@@ -162,55 +181,42 @@ export async function main(argv: readonly string[]): Promise<number> {
 
 /** Arguments that begin with a flag mean `run`, so that a Deployment of ingress-nginx needs no other arguments. */
 function withDefaultCommand(argv: readonly string[]): string[] {
-  const [first] = argv;
+  const [first = ''] = argv;
   // The old image was started with the path of its binary as first argument.
-  const rest =
-    first !== undefined && /(^|\/)(nginx-ingress-controller|ingress-xds)$/.test(first) ? argv.slice(1) : argv;
+  const command = Object.hasOwn(COMMANDS, first) ? undefined : PROGRAMS[basename(first)];
+  const rest = command === undefined ? [...argv] : [...command, ...argv.slice(1)];
   const asksForHelp = rest.some((argument) =>
     ['--help', '-h', '--version', '--get-yargs-completions'].includes(argument),
   );
-  const hasCommand = rest[0] !== undefined && (COMMANDS.has(rest[0]) || !rest[0].startsWith('-'));
-  return hasCommand || asksForHelp ? [...rest] : ['run', ...rest];
+  const hasCommand = rest[0] !== undefined && !rest[0].startsWith('-');
+  return hasCommand || asksForHelp ? rest : ['run', ...rest];
 }
 
-function withFlags(command: Argv, flags: Readonly<Record<string, Options>>): Argv {
-  return command.options(flags).strict();
+/** Arguments with the flags of their command in one spelling. */
+function spelt(args: readonly string[]): string[] {
+  const [name = '', ...rest] = args;
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (command === undefined || rest.includes('--get-yargs-completions')) return [...args];
+  return [name, ...spellFlags(rest, { flags: flagsOf(command.flagsOf ?? (name as Command)), commandsWith })];
 }
 
-/** A flag that is given twice counts as given last, as in the flag library of ingress-nginx; lists stay lists. */
-function normalize(
-  args: Readonly<Record<string, unknown>>,
-  lists: readonly string[] = Object.keys(sourceFlags),
-): Record<string, unknown> {
-  const entries = Object.entries(args).map(([name, value]) => [
-    name,
-    Array.isArray(value) && !lists.includes(name) ? value.at(-1) : value,
-  ]);
-  return { manifests: [], endpoint: [], ...Object.fromEntries(entries.filter(([, value]) => value !== undefined)) };
+/** Says which flags do not do what they say: once, because the children of `run` do not. */
+async function warn(args: ControlPlaneArguments, command: Command, flags: readonly string[]): Promise<void> {
+  const warnings = flagWarnings(flags, flagsOf(command));
+  if (warnings.length === 0) return;
+  const { createLogger } = await import('./logger.ts');
+  const logger = createLogger(args);
+  for (const warning of warnings) logger.warn(warning);
 }
 
 function report(error: unknown): number {
   if (error instanceof UsageError || (error instanceof Error && error.name === 'YError')) {
-    process.stderr.write(`ingress-xds: ${oneLine(error.message)} (see ingress-xds --help)\n`);
+    const message = error.message.replace(/:?\s*\n\s*/g, ': ');
+    process.stderr.write(`ingress-xds: ${message} (see ingress-xds --help)\n`);
     return EXIT_USAGE;
   }
   process.stderr.write(`ingress-xds: ${error instanceof Error ? error.message : String(error)}\n`);
   return error instanceof ConfigurationError ? EXIT_USAGE : EXIT_FAILED;
-}
-
-/** A message of the parser in one line; it names unknown flags a second time in camelCase, as nobody writes them. */
-function oneLine(message: string): string {
-  const line = message.replace(/:?\s*\n\s*/g, ': ');
-  const [, names] = /^Unknown arguments?: (.*)$/.exec(line) ?? [];
-  if (names === undefined) return line;
-  const written = names
-    .split(', ')
-    .filter((name, _, all) => !all.some((other) => other !== name && camel(other) === name));
-  return `Unknown argument${written.length > 1 ? 's' : ''}: ${written.join(', ')}`;
-}
-
-function camel(name: string): string {
-  return name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 function version(): string {

@@ -4,11 +4,12 @@ import { main } from './main.ts';
 const HINT = '(see ingress-xds --help)';
 
 test.each<[string[], string]>([
-  [['--no-such-flag=x', '--q'], `Unknown arguments: no-such-flag, q ${HINT}`],
-  [['--ingress-clas', 'x'], `Unknown argument: ingress-clas ${HINT}`],
-  [['--output=xml'], `Invalid values: Argument: output, Given: "xml", Choices: "yaml", "json" ${HINT}`],
-  [['--http-port=abc'], `--http-port: a port is a whole number from 1 to 65535 ${HINT}`],
-  [['--manifests'], `Not enough arguments following: manifests ${HINT}`],
+  [['--no-such-flag=x', '--q'], `unknown flag --no-such-flag ${HINT}`],
+  [['--ingress-clas', 'x'], `unknown flag --ingress-clas; did you mean --ingress-class? ${HINT}`],
+  [['--xds-insecure'], `--xds-insecure is a flag of serve ${HINT}`],
+  [['--output=xml'], `--output=xml: must be yaml or json ${HINT}`],
+  [['--http-port=abc'], `--http-port=abc: must be a number ${HINT}`],
+  [['--manifests'], `--manifests needs a value ${HINT}`],
 ])('%j is refused in one line', async (flags, message) => {
   const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
   try {

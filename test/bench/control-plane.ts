@@ -3,7 +3,8 @@
  * one in its source alone: objects come from memory and, while it runs, from its parent.
  */
 import yargs from 'yargs';
-import { buildOptionsFrom, type IngressArguments, ingressFlags } from '../../src/cli/flags.ts';
+import { ingressFlags } from '../../src/cli/flags/ingress-flags.ts';
+import { buildOptionsFrom, type IngressArguments } from '../../src/cli/flags.ts';
 import { createPipeline, type Pipeline } from '../../src/cli/pipeline.ts';
 import type { ObjectChange } from '../../src/cluster/cluster-state.ts';
 import { decodeObject } from '../../src/cluster/decode.ts';

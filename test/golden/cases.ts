@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { type Document, isMap, parseAllDocuments, stringify } from 'yaml';
-import { ingressFlags } from '../../src/cli/flags.ts';
+import { ingressFlags } from '../../src/cli/flags/ingress-flags.ts';
 import { type TranslateArguments, type Translation, translateManifests } from '../../src/cli/translate.ts';
 import type { Diagnostic } from '../../src/model/diagnostic.ts';
 

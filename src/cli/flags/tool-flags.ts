@@ -1,0 +1,68 @@
+import { xdsTlsClientFlags, xdsTlsFlags } from '../xds-tls.ts';
+import type { Flags } from './flag.ts';
+
+/** The xDS server of `serve`. */
+export const serveFlags = {
+  'xds-address': {
+    type: 'string',
+    array: true,
+    default: ['127.0.0.1:18000'],
+    describe:
+      'Where Envoys connect to: unix:PATH, or HOST:PORT, which off loopback needs --xds-certificate; may be repeated',
+  },
+  'xds-insecure': {
+    type: 'boolean',
+    default: false,
+    describe: 'Send private keys also over TCP, where every process of this machine can read them',
+  },
+  ...xdsTlsFlags,
+} as const satisfies Flags;
+
+const outputFlag = { choices: ['yaml', 'json'] as const, default: 'yaml', describe: 'Form of the output' } as const;
+
+export const translateFlags = { output: outputFlag } as const satisfies Flags;
+
+export const inspectFlags = {
+  'debug-socket': {
+    type: 'string',
+    describe: 'Unix socket of the control plane; without it that of the one run of this user on this machine',
+  },
+  output: outputFlag,
+} as const satisfies Flags;
+
+export const bootstrapFlags = {
+  role: {
+    choices: ['gateway', 'sidecar'] as const,
+    default: 'gateway',
+    describe: 'gateway: one of many proxies; sidecar: the proxy beside a control plane, in the same pod',
+  },
+  'xds-address': {
+    type: 'string',
+    describe:
+      'Where the control plane listens: unix:PATH or HOST:PORT; without it 127.0.0.1:18000, of a sidecar unix:/run/ingress-xds/xds.sock',
+  },
+  'node-id': {
+    type: 'string',
+    describe: 'Name of the proxy; without it $POD_NAME, or the name of this machine',
+  },
+  'node-cluster': {
+    type: 'string',
+    default: 'ingress-xds',
+    describe: 'Name of the group that the proxy belongs to',
+  },
+  'admin-socket': {
+    type: 'string',
+    default: 'envoy-admin.sock',
+    describe: "Unix socket of Envoy's admin interface; a relative path begins where Envoy is started",
+  },
+  ...xdsTlsClientFlags,
+  output: outputFlag,
+} as const satisfies Flags;
+
+/** Which process `wait-shutdown` ends. */
+export const waitShutdownFlags = {
+  pid: {
+    type: 'number',
+    describe: 'Process to end; without it the one control plane of this user whose files are in the temporary folder',
+  },
+} as const satisfies Flags;
