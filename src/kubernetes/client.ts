@@ -110,26 +110,24 @@ export function createKubernetesClient(options: KubernetesClientOptions): Kubern
 
   async function* watch(path: string, { query, signal, idleMs, onOpen }: WatchOptions): AsyncGenerator<unknown> {
     const headers = { 'User-Agent': options.userAgent, Accept: 'application/json' };
-    const idle = createDeadline(idleMs, `silent for ${idleMs} ms`, signal);
     const openMs = Math.min(idleMs, OPEN_TIMEOUT_MS);
-    const opening = createDeadline(openMs, `no answer within ${openMs} ms`, idle.signal);
+    const deadline = createDeadline(openMs, `no answer within ${openMs} ms`, signal);
     try {
       const response = await withAccess(
-        async (access) => await open(access, 'watches', { method: 'GET', path, query, headers }, opening.signal),
+        async (access) => await open(access, 'watches', { method: 'GET', path, query, headers }, deadline.signal),
         (refused) => {
           if (refused.statusCode === 401) refused.resume();
           return refused.statusCode === 401;
         },
       );
-      opening.stopTimer();
-      if (response.statusCode !== 200) throw await refusal(response, signal);
+      if (response.statusCode !== 200) throw await refusal(response, deadline);
+      deadline.change(idleMs, `silent for ${idleMs} ms`);
       onOpen?.();
-      yield* readDocuments(response, idle);
+      yield* readDocuments(response, deadline);
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
-      opening.clear();
-      idle.clear();
+      deadline.clear();
     }
   }
 
@@ -209,39 +207,35 @@ async function readWhole(response: http.IncomingMessage, signal: AbortSignal): P
   return { status: response.statusCode ?? 0, headers, body: isJson ? parse(text) : text };
 }
 
-async function refusal(response: http.IncomingMessage, signal: AbortSignal): Promise<KubernetesStatusError> {
-  const deadline = createDeadline(REFUSAL_TIMEOUT_MS, 'the answer is not whole', signal);
-  const destroy = () => response.destroy();
-  deadline.signal.addEventListener('abort', destroy);
+async function refusal(response: http.IncomingMessage, deadline: Deadline): Promise<KubernetesStatusError> {
+  deadline.change(REFUSAL_TIMEOUT_MS, 'the answer is not whole');
   try {
     const { status, headers, body } = await readWhole(response, deadline.signal);
     return new KubernetesStatusError(status, body, headers);
   } catch {
     // The status says enough.
     return new KubernetesStatusError(response.statusCode ?? 0, undefined);
-  } finally {
-    deadline.clear();
   }
 }
 
 /** One document per line. */
-async function* readDocuments(response: http.IncomingMessage, idle: Deadline): AsyncGenerator<unknown> {
+async function* readDocuments(response: http.IncomingMessage, deadline: Deadline): AsyncGenerator<unknown> {
   const decoder = new StringDecoder('utf8');
   let rest = '';
   try {
     for await (const chunk of response) {
-      idle.restart();
+      deadline.restart();
       const lines = (rest + decoder.write(chunk as Buffer)).split('\n');
       rest = lines.pop() ?? '';
       for (const line of lines) {
         if (line.trim() === '') continue;
         yield parse(line);
         // What the reader does meanwhile is not the server's silence.
-        idle.restart();
+        deadline.restart();
       }
     }
   } catch (error) {
-    throw error instanceof KubernetesUnreachable ? error : unreachable(error, undefined, idle.signal);
+    throw error instanceof KubernetesUnreachable ? error : unreachable(error, undefined, deadline.signal);
   } finally {
     response.destroy();
   }
@@ -261,27 +255,26 @@ interface Deadline {
   readonly signal: AbortSignal;
   /** The time begins anew. */
   restart(): void;
-  /** No longer limited in time, but still together with its parent. */
-  stopTimer(): void;
+  /** The time begins anew, with another length and reason. */
+  change(delayMs: number, reason: string): void;
   clear(): void;
 }
 
 /** Aborts its signal after `delayMs` with `reason`, or together with `parent`. */
 function createDeadline(delayMs: number, reason: string, parent: AbortSignal | undefined): Deadline {
   const controller = new AbortController();
-  const timer = setTimeout(() => controller.abort(new KubernetesUnreachable(`The API server: ${reason}`)), delayMs);
-  const follow = () => {
-    const { reason: cause } = parent ?? {};
-    controller.abort(
-      cause instanceof KubernetesUnreachable ? cause : new KubernetesUnreachable('The request was given up'),
-    );
-  };
+  const expire = (why: string) => controller.abort(new KubernetesUnreachable(`The API server: ${why}`));
+  const follow = () => controller.abort(new KubernetesUnreachable('The request was given up'));
+  let timer = setTimeout(expire, delayMs, reason);
   if (parent?.aborted === true) follow();
   parent?.addEventListener('abort', follow);
   return {
     signal: controller.signal,
     restart: () => void timer.refresh(),
-    stopTimer: () => clearTimeout(timer),
+    change(otherMs, otherReason) {
+      clearTimeout(timer);
+      timer = setTimeout(expire, otherMs, otherReason);
+    },
     clear() {
       clearTimeout(timer);
       parent?.removeEventListener('abort', follow);

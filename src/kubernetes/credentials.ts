@@ -1,11 +1,11 @@
 /** How to reach the API server and as whom: `--kubeconfig`, `--apiserver-host`, in-cluster, or the usual kubeconfig files. */
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
-import { KubeConfig } from '@kubernetes/client-node';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { KubeConfig, loadYaml } from '@kubernetes/client-node';
 import { KubernetesConfigError, KubernetesUnreachable } from './errors.ts';
 
 export interface ConnectionOptions {
@@ -47,7 +47,7 @@ const SERVICE_ACCOUNT_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/tok
 export function createCredentials(options: ConnectionOptions): Credentials {
   let config: KubeConfig | undefined = loadConfig(options);
   let agents: Agents | undefined;
-  let current: { readonly access: Promise<Access>; readonly until: number } | undefined;
+  let current: Current | undefined;
 
   async function read(): Promise<Access> {
     config ??= loadConfig(options);
@@ -66,23 +66,34 @@ export function createCredentials(options: ConnectionOptions): Credentials {
   return {
     access() {
       const now = performance.now();
-      if (current === undefined || current.until <= now) current = { access: read(), until: now + FRESH_MS };
-      const { access } = current;
-      access.catch(() => {
-        if (current?.access === access) current = undefined;
-      });
-      return access;
+      if (current !== undefined && now < current.until) return current.access;
+      const reading: Current = { access: read(), until: now + FRESH_MS, value: undefined };
+      current = reading;
+      reading.access.then(
+        (access) => {
+          reading.value = access;
+        },
+        () => {
+          if (current === reading) current = undefined;
+        },
+      );
+      return reading.access;
     },
     refuse(refused) {
-      const { access } = current ?? {};
-      void access?.then((known) => {
-        // Several requests may be refused at once; what one of them has renewed already stays.
-        if (known !== refused || current?.access !== access) return;
-        current = undefined;
-        config = undefined;
-      });
+      // Several requests may be refused at once; what one of them has renewed already stays.
+      if (current?.value !== refused) return;
+      current = undefined;
+      config = undefined;
     },
   };
+}
+
+interface Current {
+  readonly access: Promise<Access>;
+  /** On the clock of `performance.now`. */
+  readonly until: number;
+  /** Once it is there. */
+  value: Access | undefined;
 }
 
 function loadConfig(options: ConnectionOptions): KubeConfig {
@@ -135,11 +146,28 @@ function readConfig(config: KubeConfig, { kubeconfig, apiserverHost }: Connectio
 function readFile(config: KubeConfig, path: string, load: () => void): string {
   try {
     load();
+    for (const file of path.split(delimiter).filter((one) => one !== '')) readTokenFiles(config, file);
   } catch (error) {
     throw new KubernetesConfigError(`kubeconfig ${path} cannot be used: ${explain(error)}`);
   }
   if (config.clusters.length === 0) throw new KubernetesConfigError(`kubeconfig ${path} holds no cluster`);
   return `kubeconfig ${path}`;
+}
+
+/** `tokenFile` of a user, which the library does not know in kubeconfig files. */
+function readTokenFiles(config: KubeConfig, path: string): void {
+  const { users } = loadYaml<{ users?: readonly { name?: string; user?: { tokenFile?: unknown } }[] }>(
+    readFileSync(path, 'utf8'),
+  );
+  for (const { name, user } of users ?? []) {
+    if (typeof user?.tokenFile !== 'string') continue;
+    const tokenFile = resolve(dirname(path), user.tokenFile);
+    config.users = config.users.map((known) => {
+      if (known.name !== name) return known;
+      const { token, ...others } = known;
+      return { ...others, authProvider: { name: 'tokenFile', config: { tokenFile } } };
+    });
+  }
 }
 
 function readServer(server: string, from: string): URL {
