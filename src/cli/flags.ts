@@ -79,6 +79,7 @@ export function checkRunArguments(args: RunArguments): void {
     throw new UsageError(`--healthz-port=${args.healthzPort} is a port of the proxy already`);
   }
   checkNumber('shutdown-grace-period', args.shutdownGracePeriod, 0);
+  checkNumber('post-shutdown-grace-period', args.postShutdownGracePeriod, 0);
   checkNumber('drain-timeout', args.drainTimeout, 0);
   checkNumber('envoy-concurrency', args.envoyConcurrency, 1);
   if (!Number.isInteger(args.envoyConcurrency ?? 1)) {
@@ -96,8 +97,10 @@ export function checkServeArguments(args: ServeArguments): void {
 
 function checkControlPlaneArguments(args: ControlPlaneArguments): void {
   checkIngressArguments(args);
-  checkSource(args);
+  if (servesCluster(args)) checkClusterArguments(args);
+  else checkManifestArguments(args);
   checkPort('healthz-port', args.healthzPort, 0);
+  checkNumber('health-check-timeout', args.healthCheckTimeout, 0);
   if (!args.healthCheckPath.startsWith('/')) {
     throw new UsageError(`--health-check-path=${args.healthCheckPath}: a path begins with a slash`);
   }
@@ -111,6 +114,99 @@ function checkControlPlaneArguments(args: ControlPlaneArguments): void {
   checkNumber('v', args.v, 0);
 }
 
+/** Whether the objects come from a cluster; else from `--manifests`. */
+export function servesCluster(args: Pick<SourceArguments, 'manifests'>): boolean {
+  return args.manifests.length === 0;
+}
+
+/** Flags that mean nothing without an API server: whoever gives them does not expect a folder to be served. */
+const CLUSTER_ONLY = [
+  'kubeconfig',
+  'apiserverHost',
+  'certificateAuthority',
+  'watchNamespace',
+  'watchNamespaceSelector',
+  'publishService',
+  'publishStatusAddress',
+  'validatingWebhook',
+] as const satisfies readonly (keyof ControlPlaneArguments)[];
+
+function checkManifestArguments(args: ControlPlaneArguments): void {
+  const given = CLUSTER_ONLY.find((name) => args[name] !== undefined);
+  if (given !== undefined) throw new UsageError(`--${kebab(given)} is for a cluster: not together with --manifests`);
+}
+
+function checkClusterArguments(args: ControlPlaneArguments): void {
+  if (args.echo) throw new UsageError('--echo needs --manifests');
+  if (args.endpoint.length > 0) throw new UsageError('--endpoint needs --manifests');
+  checkNotBoth(args, 'watchNamespace', 'watchNamespaceSelector');
+  checkNotBoth(args, 'publishService', 'publishStatusAddress');
+  checkObjectName('publish-service', args.publishService);
+  if (args.watchNamespace !== undefined && !/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(args.watchNamespace)) {
+    throw new UsageError(`--watch-namespace=${args.watchNamespace}: must be the name of a namespace`);
+  }
+  if (!/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(args.electionId)) {
+    throw new UsageError(`--election-id=${args.electionId}: must be the name of a Lease`);
+  }
+  if (args.electionTtl < 1_000) throw new UsageError('--election-ttl: must be 1s or more');
+  checkWebhookArguments(args);
+  podIdentity(args);
+}
+
+function checkWebhookArguments(args: ControlPlaneArguments): void {
+  if (args.validatingWebhook === undefined) return;
+  const [, digits] = /:(\d{1,5})$/.exec(args.validatingWebhook) ?? [];
+  const port = Number(digits);
+  if (digits === undefined || port > 65_535) {
+    throw new UsageError(`--validating-webhook=${args.validatingWebhook}: must be HOST:PORT or :PORT`);
+  }
+  const taken = (['httpPort', 'httpsPort', 'healthzPort'] as const).find((name) => args[name] === port && port !== 0);
+  if (taken !== undefined) {
+    throw new UsageError(`--validating-webhook=${args.validatingWebhook}: --${kebab(taken)} has this port already`);
+  }
+  for (const name of ['validatingWebhookCertificate', 'validatingWebhookKey'] as const) {
+    if (args[name] === undefined) throw new UsageError(`--validating-webhook needs --${kebab(name)}`);
+  }
+}
+
+function checkNotBoth(
+  args: ControlPlaneArguments,
+  one: keyof ControlPlaneArguments,
+  other: keyof ControlPlaneArguments,
+): void {
+  if (args[one] === undefined || args[other] === undefined) return;
+  throw new UsageError(`--${kebab(one)} and --${kebab(other)} exclude each other`);
+}
+
+export interface PodIdentity {
+  readonly name: string;
+  readonly namespace: string;
+}
+
+/**
+ * Which pod this process runs in, from POD_NAME and POD_NAMESPACE. `undefined` where they are not set and nothing needs them: the
+ * election of a leader does, and the status of Ingresses where it shows the nodes of pods like this one.
+ * @throws ConfigurationError where they are needed.
+ */
+export function podIdentity(
+  args: StatusArguments,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): PodIdentity | undefined {
+  const { POD_NAME: name, POD_NAMESPACE: namespace } = environment;
+  if (name && namespace) return { name, namespace };
+  const needed = [
+    ...(args.disableLeaderElection ? [] : ['to elect a leader (or give --disable-leader-election)']),
+    ...(args.publishService !== undefined || args.publishStatusAddress !== undefined
+      ? []
+      : ['to find the nodes whose addresses are published (or give --publish-service or --publish-status-address)']),
+  ];
+  if (!args.updateStatus || needed.length === 0) return undefined;
+  const missing = [...(name ? [] : ['POD_NAME']), ...(namespace ? [] : ['POD_NAMESPACE'])].join(' and ');
+  throw new ConfigurationError(
+    `the environment has no ${missing}, needed ${needed.join(' and ')}; with --update-status=false nothing needs it`,
+  );
+}
+
 /** @throws UsageError for an address that `parse` refuses. */
 export function parseXdsFlag(address: string, parse: (text: string) => XdsAddress): XdsAddress {
   try {
@@ -120,22 +216,26 @@ export function parseXdsFlag(address: string, parse: (text: string) => XdsAddres
   }
 }
 
+/** For commands that read no cluster. */
 export function checkSource(args: SourceArguments): void {
-  if (args.manifests.length === 0) {
-    throw new UsageError('nothing to serve: give --manifests DIR, a folder of Kubernetes manifests');
-  }
+  if (servesCluster(args)) throw new UsageError('give --manifests DIR, a folder of Kubernetes manifests');
 }
 
 /** The options of the build that flags decide. */
-export function buildOptionsFrom(args: IngressArguments): Omit<BuildOptions, 'generatedCertificate'> {
+export function buildOptionsFrom(
+  args: IngressArguments & Partial<SourceArguments>,
+): Omit<BuildOptions, 'generatedCertificate'> {
   return {
     ingressClass: args.ingressClass,
     controllerClass: args.controllerClass,
     ingressClassByName: args.ingressClassByName,
     watchIngressWithoutClass: args.watchIngressWithoutClass,
-    classNameWithoutObjects: true,
+    // A folder need not hold the IngressClass; a cluster's absent class is not ours, as in ingress-nginx.
+    classNameWithoutObjects: args.manifests === undefined || args.manifests.length > 0,
     annotationsPrefix: args.annotationsPrefix,
     ...(args.configmap !== undefined && { configMap: args.configmap }),
+    ...(args.tcpServicesConfigmap !== undefined && { tcpServices: args.tcpServicesConfigmap }),
+    ...(args.udpServicesConfigmap !== undefined && { udpServices: args.udpServicesConfigmap }),
     ...(args.defaultBackendService !== undefined && { defaultBackendService: args.defaultBackendService }),
     ...(args.defaultSslCertificate !== undefined && { defaultSslCertificate: args.defaultSslCertificate }),
     tlsOnDemand: args.tlsOnDemand,
