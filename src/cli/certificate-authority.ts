@@ -105,7 +105,7 @@ export function whyNoAuthority({ certificate: pem, key }: KeyPair): string | und
     const isP256 = privateKey.asymmetricKeyDetails?.namedCurve === 'prime256v1';
     return isP256 ? undefined : 'has a key of another kind than ECDSA on P-256';
   } catch {
-    return 'and its key are not a PEM certificate and a PEM private key';
+    return 'holds no PEM certificate with a PEM private key';
   }
 }
 
