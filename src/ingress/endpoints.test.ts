@@ -46,6 +46,7 @@ describe('endpoints of a Service port', () => {
   test('ports of other protocols do not count', () => {
     const udp = { ...slice(['10.0.0.1']), ports: [{ name: '', port: 8080, protocol: 'UDP' }] };
     expect(addressesOf([{ targetPort: 'web' }], udp)).toEqual([]);
+    expect(addressesOf([{ targetPort: 8081 }], udp)).toEqual([]);
   });
 
   test('several slices, both families, sorted and without duplicates', () => {

@@ -102,11 +102,12 @@ function addressesOf(slices: readonly EndpointSlice[], servicePort: ServicePort,
 
 /**
  * The ports of a slice that belong to a Service port: those of its protocol and name, all of its protocol if it has no name; a
- * numeric target port where none fits.
+ * numeric target port where no name fits, and in a slice without ports.
  */
 function portsOf({ ports }: EndpointSlice, servicePort: ServicePort): number[] {
-  const named = ports
-    .filter(({ protocol }) => protocol === servicePort.protocol)
+  const ofProtocol = ports.filter(({ protocol }) => protocol === servicePort.protocol);
+  if (ports.length > 0 && ofProtocol.length === 0) return [];
+  const named = ofProtocol
     .filter(({ name }) => !servicePort.name || name === servicePort.name)
     .flatMap(({ port }) => port ?? []);
   if (named.length > 0) return named;
