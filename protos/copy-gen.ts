@@ -1,6 +1,6 @@
-/** Last step of `npm run build`: the compiler emits only what is TypeScript, but the codec reads the schema at run time. */
+/** Last step of `npm run build`: the compiler emits only what is TypeScript, but other files are read at run time, such as the schema. */
 
-import { copyFileSync } from 'node:fs';
+import { cpSync } from 'node:fs';
 
-const name = 'gen/descriptors.binpb';
-copyFileSync(new URL(`../src/${name}`, import.meta.url), new URL(`../dist/${name}`, import.meta.url));
+const [from, to] = [new URL('../src/', import.meta.url), new URL('../dist/', import.meta.url)];
+cpSync(from, to, { recursive: true, filter: (path) => !path.endsWith('.ts') });
