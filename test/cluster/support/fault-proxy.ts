@@ -44,6 +44,8 @@ export interface FaultProxy {
   count(verb: ProxiedRequest['verb'], resource: string): number;
   /** Ends every connection. */
   cut(): void;
+  /** Answers that are under way say nothing more, and their connections stay; later ones are whole. */
+  freeze(): void;
   /** Everything that was sent back so far in answers to watches. */
   watched(): string;
   close(): Promise<void>;
@@ -56,6 +58,7 @@ export async function startFaultProxy({ pki }: Cluster): Promise<FaultProxy> {
   const requests: ProxiedRequest[] = [];
   let faultOf: ((request: ProxiedRequest) => Fault | undefined) | undefined;
   let watched = '';
+  let frozen = 0;
 
   const forward = (
     incoming: IncomingMessage,
@@ -79,13 +82,15 @@ export async function startFaultProxy({ pki }: Cluster): Promise<FaultProxy> {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
       response.flushHeaders();
       let sent = 0;
+      const begun = frozen;
       answer.on('data', (chunk: Buffer) => {
+        if (begun !== frozen) return;
         if (isWatch) watched += chunk.toString();
         response.write(chunk.subarray(0, limit - sent));
         sent += chunk.length;
         if (sent > limit) response.destroy();
       });
-      answer.on('end', () => response.end());
+      answer.on('end', () => begun === frozen && response.end());
     });
     response.on('close', () => outgoing.destroy());
     incoming.pipe(outgoing);
@@ -131,6 +136,9 @@ export async function startFaultProxy({ pki }: Cluster): Promise<FaultProxy> {
     },
     count: (verb, resource) => requests.filter((each) => each.verb === verb && each.resource === resource).length,
     cut,
+    freeze: () => {
+      frozen++;
+    },
     watched: () => watched,
     close: async () => {
       const closed = once(server, 'close');
