@@ -1,40 +1,36 @@
 import { createDebugServer } from '../console/debug.ts';
 import { createHealthServer } from '../console/health.ts';
 import { createMetrics } from '../console/metrics.ts';
-import { readDescriptorSet } from '../envoy/schema.ts';
 import type { BuildOptions } from '../ingress/build.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { ObjectRef } from '../model/object-ref.ts';
 import type { XdsEvent } from '../xds/observer.ts';
-import { createXdsServer, type MutualTlsOptions } from '../xds/server.ts';
+import { connectCluster } from './cluster.ts';
+import type { CreateDelivery } from './delivery.ts';
 import { buildOptionsFrom, ConfigurationError, type ControlPlaneArguments } from './flags.ts';
-import { createInspection } from './inspection.ts';
 import { createLogger, type Logger } from './logger.ts';
 import { createManifestSource } from './manifest-source.ts';
-import { createPipeline } from './pipeline.ts';
+import { createLoop } from './pipeline.ts';
 import type { ReadinessWatch } from './readiness.ts';
 import { createReporter, type Reporter } from './report.ts';
+import type { SourceOptions } from './source.ts';
 import { followToday } from './today.ts';
+import { createWebhook } from './webhook.ts';
 
 export interface ControlPlaneOptions {
   readonly args: ControlPlaneArguments;
   /** Whether this machine has IPv6. */
   readonly ipv6: boolean;
   readonly generatedCertificate: BuildOptions['generatedCertificate'];
-  /** Where Envoys connect to, as `XdsServer.listen` takes it. */
-  readonly xdsAddresses: readonly string[];
+  readonly delivery: CreateDelivery;
   /** Unix socket for inspection; absent: none. */
   readonly debugSocket?: string;
-  /** Default: false. */
-  readonly secretsOverTcp?: boolean;
-  /** For TCP; absent: loopback only. */
-  readonly mutualTls?: MutualTlsOptions;
   readonly readiness: ReadinessWatch;
   /** Aborted when the end begins: health checks fail from then on, everything else goes on. */
   readonly ending: AbortSignal;
 }
 
-/** A whole control plane: source, build, emit, xDS server, health checks and metrics, log. */
+/** A whole control plane: source, build, emit, delivery, health checks and metrics, log. */
 export interface ControlPlane {
   readonly logger: Logger;
   readonly reporter: Reporter;
@@ -47,12 +43,11 @@ export interface ControlPlane {
   stop(): Promise<void>;
 }
 
-/** How long streams may finish what is under way when this process ends, in milliseconds. */
-const CLOSE_GRACE_MS = 500;
-
 /** Composes everything before anything runs. */
-export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
+export async function createControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { args, ipv6, readiness, ending } = options;
+  const logger = createLogger(args);
+  const cluster = args.manifests.length === 0 ? await connectCluster(args, logger) : undefined;
   let wasReady = false;
   let stopToday = () => {};
   let stopping = false;
@@ -60,40 +55,58 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const observe = (event: XdsEvent) => {
     metrics.observe(event);
     readiness.observe(event);
+    duties?.observe(event);
     // That streams end when this process does is no news.
     if (!stopping) reporter.observe(event);
   };
-  const pipeline = createPipeline({
-    build: { ...buildOptionsFrom(args), generatedCertificate: options.generatedCertificate },
-    emit: { ipv6, accessLog: args.accessLog, routeSharding: args.routeSharding },
-    observe,
+  const buildOptions = {
+    ...buildOptionsFrom(args),
+    ...(cluster?.zone !== undefined && { zone: cluster.zone }),
+    generatedCertificate: options.generatedCertificate,
+  };
+  const { engine, state, build, publisher, controller } = createLoop({
+    build: buildOptions,
+    publisher: (engine, model) => options.delivery({ engine, model, ipv6, logger, observe }),
     onSettled: (settled) => {
       metrics.passed(settled.durationMs, settled.commit?.seq);
       reporter.settled(settled);
+      duties?.settled(settled, publisher.seq);
     },
   });
-  const { engine, state, build, emitter, controller, store } = pipeline;
-  const logger = createLogger(args);
-  const source = createManifestSource(args, {
+  const sourceOptions: SourceOptions = {
     state,
     onApplied: (urgent) => controller.notify(urgent),
-    onDiagnostics: (change) => reporter.diagnosed(change),
+    onDiagnostics: (change) => {
+      reporter.diagnosed(change);
+      duties?.diagnosed(change);
+    },
     onError: (error) => logger.error(error, 'the folder of manifests could not be followed'),
+  };
+  const clusterSource = cluster?.source(sourceOptions);
+  const source = clusterSource ?? createManifestSource(args, sourceOptions);
+  const duties = cluster?.duties({ state, build });
+  const reporter = createReporter({
+    logger,
+    model: build.model,
+    ...(source.locate && { locate: source.locate }),
   });
-  const reporter = createReporter({ logger, model: build.model, locate: source.locate });
   const metrics = createMetrics({
     tables: () => engine.counters(),
     objectTables: state.objectTables,
-    encodes: () => emitter.counters(),
+    encodes: () => publisher.counters(),
     held: () => countByKind(build.held()),
     diagnostics: () => countBySeverity([...controller.currentDiagnostics(), ...source.diagnostics()]),
   });
-  const server = createXdsServer({
-    store,
-    observe,
-    secretsOverTcp: options.secretsOverTcp ?? false,
-    ...(options.mutualTls && { mutualTls: options.mutualTls }),
-    descriptors: readDescriptorSet,
+  const webhook = createWebhook(args, {
+    engine,
+    state,
+    build,
+    buildOptions,
+    ipv6,
+    logger,
+    watches: (namespace) => clusterSource?.watches(namespace) ?? true,
+    synced: () => publisher.seq > 0,
+    onReviewed: (review) => metrics.reviewed(review),
   });
   const health = createHealthServer({
     host: args.healthzHost ?? (ipv6 ? '::' : '0.0.0.0'),
@@ -104,7 +117,9 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     metrics: metrics.render,
   });
   const { debugSocket } = options;
-  const debug = debugSocket === undefined ? undefined : createDebugServer(debugSocket, createInspection(store, server));
+  const { inspection } = publisher;
+  const debug =
+    debugSocket === undefined || inspection === undefined ? undefined : createDebugServer(debugSocket, inspection);
   void readiness.ready.then(() => {
     wasReady = true;
   });
@@ -115,20 +130,26 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     start: async () => {
       await configured(health.listen(), '--healthz-port');
       if (debug) await configured(debug.listen(), '--debug-socket');
-      await configured(source.start(), '--manifests');
+      if (webhook) await configured(webhook.listen(), '--validating-webhook');
+      const read = cluster ? source.start() : configured(source.start(), '--manifests');
+      await read.catch((error: unknown) => {
+        if (!stopping) throw error;
+      });
+      if (stopping) return [];
       stopToday = followToday(state, () => controller.notify(false));
+      duties?.start();
       await controller.start();
       if (stopping) return [];
-      const bound: string[] = [];
-      for (const address of options.xdsAddresses) bound.push(await server.listen(address));
-      return bound;
+      return await publisher.start();
     },
     stop: async () => {
       stopping = true;
       stopToday();
       controller.stop();
       await source.stop();
-      await server.close({ graceMs: CLOSE_GRACE_MS });
+      await webhook?.close();
+      await duties?.stop();
+      await publisher.stop();
       await health.close();
       await debug?.close();
     },

@@ -5,6 +5,7 @@ import { keptCertificate } from './generated-certificate.ts';
 import { connectToParent } from './ipc.ts';
 import { hasIpv6 } from './ipv6.ts';
 import { RunReadiness } from './readiness.ts';
+import { xdsDelivery } from './xds-delivery.ts';
 
 /**
  * The control plane of a process tree: a child of `run`, which says when to end. Resolves with the exit code; faults of the
@@ -17,17 +18,18 @@ export async function runControlPlane(args: RunArguments): Promise<number> {
   const parent = connectToParent({ onDraining: () => ending.abort(), onStop: stopped.resolve });
   if (parent === undefined) throw new Error('control-plane is a part of ingress-xds run, which starts it');
   const readiness = new RunReadiness(createAdmin({ socketPath: parent.paths.adminSocket }));
-  const controlPlane = createControlPlane({
+  const controlPlane = await createControlPlane({
     args,
     ipv6: await hasIpv6(),
     generatedCertificate: await keptCertificate(parent.paths.folder),
-    xdsAddresses: [`unix:${parent.paths.xdsSocket}`],
+    delivery: xdsDelivery({ args, addresses: [`unix:${parent.paths.xdsSocket}`] }),
     debugSocket: args.debugSocket ?? parent.paths.debugSocket,
     readiness,
     ending: ending.signal,
   });
-  await controlPlane.start();
-  parent.tellListening();
+  // The API server may be away for long; the end must not wait for it.
+  const started = controlPlane.start().then(() => parent.tellListening());
+  await Promise.race([started, stopped.promise]);
   void readiness.ready.then(() => {
     controlPlane.reporter.ready({ http: args.httpPort, https: args.httpsPort });
   });

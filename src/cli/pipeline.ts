@@ -1,12 +1,40 @@
 import { ClusterState } from '../cluster/cluster-state.ts';
-import { Controller, type Settled } from '../controller.ts';
+import { Controller, type Publisher, type Settled } from '../controller.ts';
 import { Engine } from '../derive.ts';
 import { createEmitter, type EmitOptions, type Emitter } from '../envoy/emit.ts';
 import { type Build, type BuildOptions, createBuild } from '../ingress/build.ts';
+import type { ProxyModel } from '../model/proxy-model.ts';
 import { type Clock, systemClock } from '../xds/clock.ts';
 import type { XdsObserver } from '../xds/observer.ts';
 import { SnapshotStore } from '../xds/store.ts';
 import { createXdsPublisher } from './xds-publisher.ts';
+
+export interface LoopOptions<P extends Publisher> {
+  readonly build: BuildOptions;
+  /** Emit and publish for one kind of proxy. */
+  readonly publisher: (engine: Engine, model: ProxyModel) => P;
+  readonly onSettled?: (settled: Settled) => void;
+  readonly clock?: Clock;
+}
+
+/** From watched objects to what a publisher makes of them, without sources. */
+export interface Loop<P extends Publisher> {
+  readonly engine: Engine;
+  readonly state: ClusterState;
+  readonly build: Build;
+  readonly publisher: P;
+  readonly controller: Controller;
+}
+
+export function createLoop<P extends Publisher>(options: LoopOptions<P>): Loop<P> {
+  const { clock = systemClock, onSettled } = options;
+  const engine = new Engine();
+  const state = new ClusterState(engine);
+  const build = createBuild(engine, state, options.build);
+  const publisher = options.publisher(engine, build.model);
+  const controller = new Controller({ engine, state, build, publisher, clock, ...(onSettled && { onSettled }) });
+  return { engine, state, build, publisher, controller };
+}
 
 export interface PipelineOptions {
   readonly build: BuildOptions;
@@ -17,23 +45,21 @@ export interface PipelineOptions {
 }
 
 /** From watched objects to a snapshot, without sources and without sockets. */
-export interface Pipeline {
-  readonly engine: Engine;
-  readonly state: ClusterState;
-  readonly build: Build;
+export interface Pipeline extends Omit<Loop<Publisher>, 'publisher'> {
   readonly emitter: Emitter;
   readonly store: SnapshotStore;
-  readonly controller: Controller;
 }
 
-export function createPipeline(options: PipelineOptions): Pipeline {
-  const { clock = systemClock, onSettled } = options;
-  const engine = new Engine();
-  const state = new ClusterState(engine);
-  const build = createBuild(engine, state, options.build);
-  const emitter = createEmitter(engine, build.model, options.emit);
-  const store = new SnapshotStore(options.observe);
-  const publisher = createXdsPublisher(emitter, store);
-  const controller = new Controller({ engine, state, build, publisher, clock, ...(onSettled && { onSettled }) });
+export function createPipeline({ emit, observe, ...options }: PipelineOptions): Pipeline {
+  const store = new SnapshotStore(observe);
+  let emitter: Emitter | undefined;
+  const { engine, state, build, controller } = createLoop({
+    ...options,
+    publisher: (engine, model) => {
+      emitter = createEmitter(engine, model, emit);
+      return createXdsPublisher(emitter, store);
+    },
+  });
+  if (emitter === undefined) throw new Error('the loop asks for its publisher');
   return { engine, state, build, emitter, store, controller };
 }

@@ -1,11 +1,13 @@
 import { XdsAddressError } from '../xds/address.ts';
-import { createControlPlane } from './composition.ts';
+import { type ControlPlane, createControlPlane } from './composition.ts';
 import { type CredentialFiles, describeCertificate, openCredentialFiles } from './credential-files.ts';
 import { ConfigurationError, checkServeArguments, type ServeArguments, UsageError } from './flags.ts';
 import { generateCertificate } from './generated-certificate.ts';
 import { hasIpv6 } from './ipv6.ts';
+import type { Logger } from './logger.ts';
 import { ServeReadiness } from './readiness.ts';
 import { outliveTerminal, signalExitCode, watchEndRequests } from './signals.ts';
+import { xdsDelivery } from './xds-delivery.ts';
 import { credentialPaths, parseClients } from './xds-tls-arguments.ts';
 
 /**
@@ -15,26 +17,48 @@ import { credentialPaths, parseClients } from './xds-tls-arguments.ts';
 export async function serve(args: ServeArguments): Promise<number> {
   checkServeArguments(args);
   const clients = parseClients(args.xdsClient);
-  const credentials = await openCredentials(args, (level, message) => controlPlane.logger[level](message));
+  let log: Logger | undefined;
+  const credentials = await openCredentials(args, (level, message) => log?.[level](message));
   const requests = watchEndRequests();
   outliveTerminal();
   requests.second.addEventListener('abort', () => process.exit(signalExitCode(requests.second.reason)));
   const ending = new AbortController();
   const readiness = new ServeReadiness();
-  const controlPlane = createControlPlane({
+  const controlPlane = await createControlPlane({
     args,
     ipv6: await hasIpv6(),
     generatedCertificate: await generateCertificate(),
-    xdsAddresses: args.xdsAddress,
-    secretsOverTcp: args.xdsInsecure,
-    ...(credentials && { mutualTls: { credentials, clients } }),
+    delivery: xdsDelivery({
+      args,
+      addresses: args.xdsAddress,
+      secretsOverTcp: args.xdsInsecure,
+      ...(credentials && { mutualTls: { credentials, clients } }),
+    }),
     ...(args.debugSocket !== undefined && { debugSocket: args.debugSocket }),
     readiness,
     ending: ending.signal,
   });
-  const { logger, reporter } = controlPlane;
-  const bound = await controlPlane.start().catch(asConfigurationError);
-  readiness.listening();
+  log = controlPlane.logger;
+  // The API server may be away for long; the end must not wait for it.
+  const started = controlPlane.start().then((bound) => {
+    if (bound.length === 0) return;
+    readiness.listening();
+    announce(controlPlane, bound, { args, credentials, clients });
+  }, asConfigurationError);
+  await Promise.race([started, requests.first]);
+  await requests.first;
+  ending.abort();
+  await controlPlane.stop();
+  credentials?.close();
+  requests.close();
+  return 0;
+}
+
+function announce(
+  { logger, reporter }: ControlPlane,
+  bound: readonly string[],
+  { args, credentials, clients }: Trust,
+): void {
   const overTcp = bound.filter((address) => !address.startsWith('unix:'));
   if (credentials) {
     const names = clients.map(({ name, namespaces }) =>
@@ -45,12 +69,12 @@ export async function serve(args: ServeArguments): Promise<number> {
     );
   } else if (overTcp.length > 0) logger.warn(describeTrust(overTcp, args.xdsInsecure));
   reporter.listening(bound);
-  await requests.first;
-  ending.abort();
-  await controlPlane.stop();
-  credentials?.close();
-  requests.close();
-  return 0;
+}
+
+interface Trust {
+  readonly args: ServeArguments;
+  readonly credentials: CredentialFiles | undefined;
+  readonly clients: ReturnType<typeof parseClients>;
 }
 
 /** @throws ConfigurationError when the files cannot be used, UsageError for flags that do not go together. */

@@ -49,6 +49,8 @@ export interface KubernetesSource {
   /** Resolves when all kinds have been read and handed over; for as long as that is not possible it goes on trying. */
   start(): Promise<void>;
   stop(): Promise<void>;
+  /** Whether the objects of this namespace are served, as far as is known. */
+  watches(namespace: string): boolean;
   /** Those about the API server and about the shape of objects that are in force. */
   diagnostics(): readonly Diagnostic[];
 }
@@ -285,6 +287,7 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Kubern
       ready.promise.catch(() => {});
       await Promise.all(reflectors.map((reflector) => reflector.stop()));
     },
+    watches: (namespace) => scope.isWatched(namespace),
     diagnostics: () => diagnostics.all(),
   };
 }

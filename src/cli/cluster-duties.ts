@@ -1,0 +1,165 @@
+import type { ClusterState, ObjectChange } from '../cluster/cluster-state.ts';
+import type { Settled } from '../controller.ts';
+import type { Build } from '../ingress/build.ts';
+import type { KubernetesClient } from '../kubernetes/client.ts';
+import { createLeaderElection, createSoleLeader, type LeaderElection } from '../kubernetes/lease.ts';
+import { isLastPod } from '../kubernetes/pods.ts';
+import { createStatusWriter, type StatusWriter } from '../kubernetes/status.ts';
+import { type AddressOrigin, createStatusAddresses } from '../kubernetes/status-addresses.ts';
+import type { DiagnosticChange } from '../model/diagnostic-change.ts';
+import { objectKey, objectRef } from '../model/object-ref.ts';
+import type { XdsEvent } from '../xds/observer.ts';
+import { ConfigurationError, type ControlPlaneArguments } from './flags.ts';
+import type { Logger } from './logger.ts';
+import type { PodIdentity } from './pod-identity.ts';
+import { createProgrammedTracker } from './programmed.ts';
+
+export interface ClusterDutiesContext {
+  readonly state: ClusterState;
+  readonly build: Build;
+}
+
+/** What a controller writes into its cluster: who leads, the addresses of Ingresses, events. */
+export interface ClusterDuties {
+  readonly leading: boolean;
+  /** Objects as the API server shows them, before they are put into the state. */
+  changed(changes: readonly ObjectChange[]): void;
+  /** A pass has ended; `seq` is the number of the last commit. */
+  settled(settled: Settled, seq: number): void;
+  diagnosed(change: DiagnosticChange): void;
+  observe(event: XdsEvent): void;
+  start(): void;
+  /** Gives everything up in order. Takes some seconds at most; never rejects. */
+  stop(): Promise<void>;
+}
+
+export function createClusterDuties(
+  args: ControlPlaneArguments,
+  context: ClusterDutiesContext & {
+    readonly client: KubernetesClient;
+    readonly pod: PodIdentity | undefined;
+    readonly logger: Logger;
+  },
+): ClusterDuties {
+  const { state, build, client, pod, logger } = context;
+  const onProblem = (message: string) => logger.warn(message);
+  const writer = args.updateStatus
+    ? createStatusWriter({
+        client,
+        intervalMs: args.statusUpdateInterval * 1_000,
+        ackTimeoutMs: args.statusAckTimeout,
+        onProblem,
+      })
+    : undefined;
+  const addresses =
+    writer &&
+    createStatusAddresses({
+      client,
+      origin: addressOrigin(args, pod),
+      intervalMs: args.statusUpdateInterval * 1_000,
+      onAddresses: (list) => writer.setAddresses(list),
+      onProblem,
+    });
+  const tracker = createProgrammedTracker((keys) => {
+    for (const key of keys) writer?.update(key, { served: true, programmed: true });
+  });
+  const onLeading = (leading: boolean) => {
+    logger.info(leading ? 'this replica leads from now on' : 'this replica leads no more');
+    writer?.setLeading(leading);
+  };
+  const election = createElection(args, { client, pod, onChange: onLeading, onProblem });
+
+  function followStatus({ pass }: Settled, seq: number): void {
+    for (const [key, decision] of pass.of(build.servedIngresses)) {
+      if (decision?.served !== undefined) continue;
+      tracker.removed(key);
+      if (state.ingresses.get(key) === undefined) writer?.remove(key);
+      else writer?.update(key, { served: false, programmed: false });
+    }
+    const changed = new Set([...pass.of(state.ingresses).keys(), ...pass.of(build.servedIngresses).keys()]);
+    const served = [...changed].filter((key) => build.servedIngresses.get(key)?.served !== undefined);
+    tracker.passed(served, seq);
+    for (const key of served) writer?.update(key, { served: true, programmed: tracker.programmed(key) });
+  }
+
+  return {
+    get leading() {
+      return election.leading;
+    },
+    changed: (changes) => {
+      for (const change of changes) {
+        if ('upsert' in change && change.upsert.kind === 'Ingress') {
+          writer?.observe(objectKey(change.upsert), change.upsert.loadBalancer ?? []);
+        }
+      }
+    },
+    settled: (settled, seq) => {
+      followStatus(settled, seq);
+    },
+    diagnosed: () => {},
+    observe: (event) => tracker.observe(event),
+    start: () => {
+      addresses?.start();
+      election.start();
+    },
+    stop: async () => {
+      void addresses?.stop();
+      await stopWriter(args, writer, { client, pod, election });
+      await election.stop();
+    },
+  };
+}
+
+/** The addresses are taken back by the last replica only: others go on serving at them. */
+async function stopWriter(
+  args: ControlPlaneArguments,
+  writer: StatusWriter | undefined,
+  context: {
+    readonly client: KubernetesClient;
+    readonly pod: PodIdentity | undefined;
+    readonly election: LeaderElection;
+  },
+): Promise<void> {
+  const { client, pod, election } = context;
+  const mayClear = args.updateStatusOnShutdown && election.leading && pod !== undefined;
+  const clear = mayClear && (await isLastPod(client, pod));
+  await writer?.stop({ clear });
+}
+
+/** @throws ConfigurationError when the flags need to know which pod this is, and nobody says. */
+function addressOrigin(args: ControlPlaneArguments, pod: PodIdentity | undefined): AddressOrigin {
+  const { publishStatusAddress, publishService, reportNodeInternalIpAddress } = args;
+  if (publishStatusAddress !== undefined) {
+    const addresses = publishStatusAddress.split(',').map((address) => address.trim());
+    return { kind: 'fixed', addresses: addresses.filter((address) => address !== '') };
+  }
+  if (publishService !== undefined) {
+    const { namespace, name } = objectRef('Service', publishService);
+    return { kind: 'service', namespace, name };
+  }
+  const known = requirePod(pod, 'give --publish-service, --publish-status-address or --update-status=false');
+  return { kind: 'nodes', pod: known, internal: reportNodeInternalIpAddress };
+}
+
+function createElection(
+  args: ControlPlaneArguments,
+  options: {
+    readonly client: KubernetesClient;
+    readonly pod: PodIdentity | undefined;
+    readonly onChange: (leading: boolean) => void;
+    readonly onProblem: (message: string) => void;
+  },
+): LeaderElection {
+  const { client, pod, onChange, onProblem } = options;
+  if (args.disableLeaderElection) return createSoleLeader({ onChange });
+  const { namespace, name: identity } = requirePod(pod, 'give --disable-leader-election');
+  const { electionId: name, electionTtl: leaseMs } = args;
+  return createLeaderElection({ client, namespace, name, identity, leaseMs, onChange, onProblem });
+}
+
+function requirePod(pod: PodIdentity | undefined, alternative: string): PodIdentity {
+  if (pod !== undefined) return pod;
+  throw new ConfigurationError(
+    `POD_NAME and POD_NAMESPACE are not set, so it is not known which pod this is: set them, or ${alternative}`,
+  );
+}
