@@ -215,6 +215,16 @@ describe('Service, Secret, ConfigMap, IngressClass', () => {
     ]);
   });
 
+  it('reads where traffic should stay', () => {
+    const raw = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web' } };
+    expect(decode({ ...raw, spec: { trafficDistribution: 'PreferClose' } }).objects).toMatchObject([
+      { trafficDistribution: 'PreferClose' },
+    ]);
+    expect(problemsOf({ ...raw, spec: { trafficDistribution: 1 } })).toEqual([
+      'error spec.trafficDistribution: 1 is a number; a string (in quotes) is expected',
+    ]);
+  });
+
   it('merges stringData into data', () => {
     const raw = { data: { a: 'YWJj', b: 'YW\nJj\n' }, stringData: { a: 'text' } };
     const secret = decode({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' }, ...raw }).objects[0];
@@ -296,6 +306,20 @@ describe('endpoints', () => {
           { addresses: ['::1'], ready: true },
         ],
       },
+    ]);
+  });
+
+  it('reads hints for zones', () => {
+    const endpoints = [
+      { addresses: ['10.0.0.1'], hints: { forZones: [{ name: 'a' }, { name: 'b' }] } },
+      { addresses: ['10.0.0.2'], hints: { forZones: [] } },
+    ];
+    const [decoded] = decode({ ...slice, addressType: 'IPv4', endpoints }).objects;
+    expect(decoded).toMatchObject({ endpoints: [{ forZones: ['a', 'b'] }, { addresses: ['10.0.0.2'] }] });
+    expect((decoded as { endpoints: object[] }).endpoints[1]).not.toHaveProperty('forZones');
+    const wrong = [{ addresses: ['10.0.0.1'], hints: { forZones: [{ zone: 'a' }] } }];
+    expect(problemsOf({ ...slice, addressType: 'IPv4', endpoints: wrong })).toEqual([
+      'error endpoints[0].hints.forZones[0].name: A value is required',
     ]);
   });
 
