@@ -150,7 +150,7 @@ function checkClusterArguments(args: ControlPlaneArguments): void {
   }
   if (args.electionTtl < 1_000) throw new UsageError('--election-ttl: must be 1s or more');
   checkWebhookArguments(args);
-  podIdentity(args);
+  checkPodIdentity(args);
 }
 
 function checkWebhookArguments(args: ControlPlaneArguments): void {
@@ -178,32 +178,25 @@ function checkNotBoth(
   throw new UsageError(`--${kebab(one)} and --${kebab(other)} exclude each other`);
 }
 
-export interface PodIdentity {
-  readonly name: string;
-  readonly namespace: string;
-}
-
 /**
- * Which pod this process runs in, from POD_NAME and POD_NAMESPACE. `undefined` where they are not set and nothing needs them: the
- * election of a leader does, and the status of Ingresses where it shows the nodes of pods like this one.
- * @throws ConfigurationError where they are needed.
+ * The name of the pod is needed for the election of a leader, and for the status of Ingresses where it shows the nodes of pods like
+ * this one.
+ * @throws ConfigurationError where it is needed and not in the environment.
  */
-export function podIdentity(
-  args: StatusArguments,
-  environment: Readonly<Record<string, string | undefined>> = process.env,
-): PodIdentity | undefined {
-  const { POD_NAME: name, POD_NAMESPACE: namespace } = environment;
-  if (name && namespace) return { name, namespace };
+function checkPodIdentity(args: StatusArguments): void {
+  const missing = ['POD_NAME', 'POD_NAMESPACE'].filter((variable) => !process.env[variable]);
+  const published = args.publishService !== undefined || args.publishStatusAddress !== undefined;
   const needed = [
     ...(args.disableLeaderElection ? [] : ['to elect a leader (or give --disable-leader-election)']),
-    ...(args.publishService !== undefined || args.publishStatusAddress !== undefined
+    ...(published || !args.updateStatus
       ? []
-      : ['to find the nodes whose addresses are published (or give --publish-service or --publish-status-address)']),
+      : [
+          'to find the nodes whose addresses are published (or give --publish-service, --publish-status-address or --update-status=false)',
+        ]),
   ];
-  if (!args.updateStatus || needed.length === 0) return undefined;
-  const missing = [...(name ? [] : ['POD_NAME']), ...(namespace ? [] : ['POD_NAMESPACE'])].join(' and ');
+  if (missing.length === 0 || needed.length === 0) return;
   throw new ConfigurationError(
-    `the environment has no ${missing}, needed ${needed.join(' and ')}; with --update-status=false nothing needs it`,
+    `the environment has no ${missing.join(' and ')}, which is needed ${needed.join(', and ')}`,
   );
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { basename } from 'node:path';
 import yargs, { type Argv } from 'yargs';
 import { argumentsFrom, flagWarnings } from './flags/arguments.ts';
@@ -15,6 +16,7 @@ import {
   UsageError,
   type WaitShutdownArguments,
 } from './flags.ts';
+import { createRuntimeFolder, removeRuntimeFolder } from './runtime-folder.ts';
 import type { TranslateArguments } from './translate.ts';
 import type { CertsArguments } from './xds-tls.ts';
 
@@ -70,7 +72,7 @@ const COMMANDS: Readonly<Record<string, CommandDeclaration>> = {
     run: async (args, flags) => {
       const { serve } = await import('./serve.ts');
       await warn(args as ServeArguments, 'serve', flags);
-      return await serve(args as ServeArguments);
+      return await findable(() => serve(args as ServeArguments));
     },
   },
   bootstrap: {
@@ -207,6 +209,16 @@ async function warn(args: ControlPlaneArguments, command: Command, flags: readon
   const { createLogger } = await import('./logger.ts');
   const logger = createLogger(args);
   for (const warning of warnings) logger.warn(warning);
+}
+
+/** Runs what `wait-shutdown` is to find; where no folder can be made, it is not found. */
+async function findable(work: () => Promise<number>): Promise<number> {
+  const paths = await createRuntimeFolder(tmpdir()).catch(() => undefined);
+  try {
+    return await work();
+  } finally {
+    if (paths !== undefined) await removeRuntimeFolder(paths);
+  }
 }
 
 function report(error: unknown): number {

@@ -1,4 +1,5 @@
 import { tmpdir } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { LogLevel } from '../envoy/command-line.ts';
 import { findPortFaults, type ProxyPort } from './port-check.ts';
 import { type ControlPlaneProcess, createProcessTree, type LogEntry, type ProxyProcess } from './process-tree.ts';
@@ -27,6 +28,8 @@ export interface ParentOptions {
   readonly controlPlane: ControlPlaneProcess;
   /** Ports that the proxy will listen on, checked before anything starts. */
   readonly ports: readonly ProxyPort[];
+  /** How long to wait after an orderly end, when nothing is left; a signal ends the wait. Default: 0. */
+  readonly postGraceMs?: number;
   /** Where the folder of this process tree is made; default: the system's folder for temporary files. */
   readonly runtimeDir?: string;
   readonly onLog: (entry: LogEntry) => void;
@@ -47,11 +50,19 @@ export async function runParent(options: ParentOptions): Promise<number> {
   outliveTerminal();
   const paths = await createRuntimeFolder(options.runtimeDir ?? tmpdir());
   try {
-    return await runTree(options, paths, requests);
+    const code = await runTree(options, paths, requests);
+    await removeRuntimeFolder(paths);
+    // Whoever waits for the folder to go (`wait-shutdown`) would otherwise be ended together with its container.
+    if (code === 0) await pause(options.postGraceMs ?? 0, requests.second);
+    return code;
   } finally {
     await removeRuntimeFolder(paths);
     requests.close();
   }
+}
+
+async function pause(ms: number, interrupt: AbortSignal): Promise<void> {
+  if (ms > 0) await delay(ms, undefined, { signal: interrupt }).catch(() => {});
 }
 
 async function runTree(options: ParentOptions, paths: RuntimePaths, requests: EndRequests): Promise<number> {

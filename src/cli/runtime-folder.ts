@@ -1,10 +1,13 @@
-import { chmod, lstat, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { chmod, lstat, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { processStart } from './process-life.ts';
 
 /** The files of one running process tree. Everything is readable by its user alone. */
 export interface RuntimePaths {
   readonly folder: string;
+  /** When the process was started that has made the folder, as `processStart` tells it. */
+  readonly owner: string;
   /** Envoy's bootstrap, JSON. */
   readonly bootstrap: string;
   /** Unix sockets: of the control plane, of Envoy's admin interface, of the debug pages. */
@@ -19,6 +22,7 @@ const OWN_NAME = /^ingress-xds-(\d+)-\w{6}$/;
 export function runtimePaths(folder: string): RuntimePaths {
   return {
     folder,
+    owner: join(folder, 'owner'),
     bootstrap: join(folder, 'bootstrap.json'),
     xdsSocket: join(folder, 'xds.sock'),
     adminSocket: join(folder, 'admin.sock'),
@@ -31,7 +35,41 @@ export async function createRuntimeFolder(base: string): Promise<RuntimePaths> {
   await removeStaleFolders(base);
   const folder = await mkdtemp(join(base, `${PREFIX}${process.pid}-`));
   await chmod(folder, 0o700);
-  return runtimePaths(folder);
+  const paths = runtimePaths(folder);
+  await writeFile(paths.owner, (await processStart(process.pid)) ?? '', { mode: 0o600 });
+  return paths;
+}
+
+export interface FolderOwner {
+  readonly pid: number;
+  readonly folder: string;
+  /** As `processStart` tells it. */
+  readonly start: string;
+}
+
+/**
+ * The living processes that have made a runtime folder below `base`, and that this user may end. What is left of dead ones, or
+ * belongs to processes that are not seen from here, is passed over.
+ */
+export async function findFolderOwners(base: string): Promise<FolderOwner[]> {
+  const owners: FolderOwner[] = [];
+  for (const name of await readdir(base).catch(() => [])) {
+    const pid = Number(OWN_NAME.exec(name)?.[1]);
+    if (Number.isNaN(pid)) continue;
+    const folder = join(base, name);
+    const start = await readFile(runtimePaths(folder).owner, 'utf8').catch(() => undefined);
+    if (start === undefined || start !== (await processStart(pid)) || !(await isOfOwner(pid, folder))) continue;
+    owners.push({ pid, folder, start });
+  }
+  return owners;
+}
+
+/** Anybody can make a folder that names a process of somebody else. */
+async function isOfOwner(pid: number, folder: string): Promise<boolean> {
+  const user = process.getuid?.();
+  const [made, runs] = await Promise.all([folder, `/proc/${pid}`].map((path) => lstat(path).catch(() => undefined)));
+  if (made === undefined || !(user === 0 || made.uid === user)) return false;
+  return runs === undefined || runs.uid === made.uid;
 }
 
 export async function removeRuntimeFolder(paths: RuntimePaths): Promise<void> {

@@ -56,6 +56,6 @@ export const envoyFlags = {
   'post-shutdown-grace-period': {
     type: 'number',
     describe:
-      'Seconds to go on without the proxy, for health checks and metrics; without it 10, or 0 on a terminal and with --manifests',
+      'Seconds to wait when everything has ended, so that a preStop hook ends before this process; without it 10, or 0 on a terminal and with --manifests',
   },
 } as const satisfies Flags;

@@ -254,11 +254,12 @@ describe('in a cluster', () => {
   });
 
   test.each<[string[], string | undefined]>([
-    [[], 'no POD_NAME and POD_NAMESPACE, needed to elect a leader'],
-    [['--publish-service=a/b'], 'needed to elect a leader (or give --disable-leader-election); with'],
+    [[], 'no POD_NAME and POD_NAMESPACE, which is needed to elect a leader'],
+    [['--publish-service=a/b'], 'needed to elect a leader (or give --disable-leader-election)\n'],
     [['--disable-leader-election'], 'needed to find the nodes whose addresses are published'],
     [['--disable-leader-election', '--publish-status-address=::1'], undefined],
-    [['--update-status=false'], undefined],
+    [['--update-status=false'], 'needed to elect a leader (or give --disable-leader-election)\n'],
+    [['--update-status=false', '--disable-leader-election'], undefined],
   ])('%j without the name of the pod', async (flags, message) => {
     const { output, code } = await cliOf([...KUBECONFIG, ...flags], { POD_NAME: '', POD_NAMESPACE: '' });
     if (message === undefined) return expectOnlyEnvoyMissing(output, code);
