@@ -419,6 +419,17 @@ describe('cost', () => {
     return { units: outcome?.unitRuns, ingresses: outcome?.ingresses, bytes: outcome?.bytes };
   };
 
+  it('does not grow with the other hosts of a neighbour', () => {
+    const unitsBeside = (count: number) => {
+      const hosts = Array.from({ length: count }, (_, index) =>
+        rule(`h${index}.example.com`, { 'Prefix /': 'web:80' }),
+      );
+      const world = cluster().apply(ingress('shop/many', { rules: hosts }));
+      return world.review(rawIngress(rules(rawRule('h0.example.com', rawPath('/two'))))).outcome?.unitRuns;
+    };
+    expect(unitsBeside(500)).toBe(unitsBeside(2));
+  });
+
   it('does not grow with the number of Ingresses', () => {
     const [few, many] = [costWith(100), costWith(2000)];
     expect(many).toEqual(few);
