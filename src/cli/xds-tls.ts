@@ -48,10 +48,6 @@ export interface XdsTlsArguments {
   readonly xdsCa?: string;
 }
 
-export interface XdsTlsServerArguments extends XdsTlsArguments {
-  readonly xdsClient: readonly string[];
-}
-
 export interface XdsTlsClientArguments extends XdsTlsArguments {
   readonly xdsServerName?: string;
   readonly xdsSecrets?: string;
