@@ -13,6 +13,8 @@ import { collectionPath, describeKind, type WatchedKind } from './kinds.ts';
 export interface NameReaderOptions {
   readonly client: KubernetesClient;
   readonly clock: Clock;
+  /** How long an answer may take, in milliseconds. */
+  readonly timeoutMs: number;
   /** The object, or `undefined` when there is none, at the version of the answer. */
   onRead(ref: ObjectRef, raw: unknown, version: string): void;
   /** It is asked for. */
@@ -21,7 +23,6 @@ export interface NameReaderOptions {
 
 /** So many at a time: a release may bring many new names at once. */
 const CONCURRENCY = 8;
-const TIMEOUT_MS = 10_000;
 
 interface Reading {
   readonly ref: ObjectRef;
@@ -83,7 +84,7 @@ export class NameReader {
   }
 
   private async attempt(reading: Reading): Promise<void> {
-    const { client, clock, onRead, observe } = this.options;
+    const { client, clock, timeoutMs, onRead, observe } = this.options;
     const { ref, backoff } = reading;
     const kind = ref.kind as WatchedKind;
     observe(ref);
@@ -91,7 +92,7 @@ export class NameReader {
     try {
       const response = await client.request('GET', collectionPath(kind, ref.namespace), {
         query: { fieldSelector: `metadata.name=${ref.name}` },
-        timeoutMs: TIMEOUT_MS,
+        timeoutMs,
         signal: this.abort.signal,
       });
       if (response.status !== 200) throw new KubernetesStatusError(response.status, response.body, response.headers);

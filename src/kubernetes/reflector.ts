@@ -45,6 +45,8 @@ export interface ReflectorOptions {
   readonly clock: Clock;
   /** After how many milliseconds without a byte a watch counts as broken. */
   readonly idleMs: number;
+  /** How long the answer with one page may take, in milliseconds. */
+  readonly timeoutMs: number;
   observe(event: ReflectorEvent): void;
   /** Refused, or without an answer several times in a row; `undefined` when that is over. */
   onFault(fault: Fault | undefined): void;
@@ -52,8 +54,6 @@ export interface ReflectorOptions {
 
 /** Most objects in one answer. */
 const PAGE_SIZE = 500;
-/** For one page, in milliseconds. */
-const PAGE_TIMEOUT_MS = 30_000;
 /** Short, since what changes while the API server is away should be seen within seconds of its return. */
 const RECONNECT = { baseMs: 200, capMs: 3_000 };
 /** What is refused stays so until somebody changes a Role. */
@@ -145,10 +145,10 @@ export class Reflector {
    * state would go back in time.
    */
   private async readPage(next: string | undefined): Promise<ListPage> {
-    const { client, path, query, kind, apiVersion } = this.options;
+    const { client, path, query, kind, apiVersion, timeoutMs } = this.options;
     const response = await client.request('GET', path, {
       query: { ...query, limit: PAGE_SIZE, continue: next },
-      timeoutMs: PAGE_TIMEOUT_MS,
+      timeoutMs,
       signal: this.abort.signal,
     });
     if (response.status !== 200) throw new KubernetesStatusError(response.status, response.body, response.headers);

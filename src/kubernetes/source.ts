@@ -37,6 +37,8 @@ export interface KubernetesSourceOptions {
   readonly clock?: Clock;
   /** After how many milliseconds without a byte a watch counts as broken. Bookmarks come each minute; default 90,000. */
   readonly idleMs?: number;
+  /** How long one answer to a list may take, in milliseconds; default 30,000. */
+  readonly timeoutMs?: number;
 }
 
 /** What happens between this source and the API server. */
@@ -56,6 +58,7 @@ export interface KubernetesSource {
 }
 
 const IDLE_MS = 90_000;
+const TIMEOUT_MS = 30_000;
 /** They are listed when it is known which of them are wanted. */
 const BY_REFERENCE: ReadonlySet<string> = new Set(['Secret', 'ConfigMap']);
 const AT_ONCE: readonly ObjectKind[] = ['Ingress', 'IngressClass', 'Service', 'EndpointSlice'];
@@ -81,6 +84,7 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Kubern
     observe,
     clock = systemClock,
     idleMs = IDLE_MS,
+    timeoutMs = TIMEOUT_MS,
   } = options;
   if (namespace !== undefined && namespaceSelector !== undefined) {
     throw new KubernetesConfigError('--watch-namespace and --watch-namespace-selector exclude each other');
@@ -109,6 +113,7 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Kubern
   const reader = new NameReader({
     client,
     clock,
+    timeoutMs,
     observe: (ref) => observe?.({ type: 'read', ref }),
     onRead(ref, raw, version) {
       storeOf(ref)?.read(ref, raw, version);
@@ -225,6 +230,7 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Kubern
       client,
       clock,
       idleMs,
+      timeoutMs,
       kind,
       apiVersion,
       sink,
