@@ -1,5 +1,5 @@
 import { createDebugServer } from '../console/debug.ts';
-import { createHealthServer } from '../console/health.ts';
+import { createHealthServer, type Readiness } from '../console/health.ts';
 import { createMetrics } from '../console/metrics.ts';
 import type { BuildOptions } from '../ingress/build.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
@@ -14,6 +14,7 @@ import { createLoop } from './pipeline.ts';
 import type { ReadinessWatch } from './readiness.ts';
 import { createReporter, type Reporter } from './report.ts';
 import type { SourceOptions } from './source.ts';
+import { describeReading, reportStart } from './start-report.ts';
 import { followToday } from './today.ts';
 import { createWebhook } from './webhook.ts';
 
@@ -49,6 +50,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const logger = createLogger(args);
   const cluster = args.manifests.length === 0 ? await connectCluster(args, logger) : undefined;
   let wasReady = false;
+  let hasRead = false;
   let stopToday = () => {};
   let stopping = false;
 
@@ -112,8 +114,9 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     host: args.healthzHost ?? (ipv6 ? '::' : '0.0.0.0'),
     port: args.healthzPort,
     healthCheckPath: args.healthCheckPath,
+    requestTimeoutMs: args.healthCheckTimeout * 1_000,
     healthy: () => wasReady && !ending.aborted,
-    ready: () => (ending.aborted ? { ready: false, reason: 'ending' } : readiness.current),
+    ready: currentReadiness,
     metrics: metrics.render,
   });
   const { debugSocket } = options;
@@ -124,6 +127,11 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     wasReady = true;
   });
 
+  function currentReadiness(): Readiness {
+    if (ending.aborted) return { ready: false, reason: 'ending' };
+    return hasRead ? readiness.current : { ready: false, reason: describeReading(source.diagnostics()) };
+  }
+
   return {
     logger,
     reporter,
@@ -131,11 +139,13 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
       await configured(health.listen(), '--healthz-port');
       if (debug) await configured(debug.listen(), '--debug-socket');
       if (webhook) await configured(webhook.listen(), '--validating-webhook');
+      reportStart({ current: currentReadiness, tell: (message) => logger.warn(message), signal: ending });
       const read = cluster ? source.start() : configured(source.start(), '--manifests');
       await read.catch((error: unknown) => {
         if (!stopping) throw error;
       });
       if (stopping) return [];
+      hasRead = true;
       stopToday = followToday(state, () => controller.notify(false));
       duties?.start();
       await controller.start();

@@ -16,7 +16,7 @@ export interface ReadinessWatch {
  */
 export class ServeReadiness implements ReadinessWatch {
   readonly ready: Promise<void>;
-  current: Readiness = { ready: false, reason: 'reading the manifests' };
+  current: Readiness = { ready: false, reason: 'making the first configuration' };
   private readonly onReady: () => void;
 
   constructor() {

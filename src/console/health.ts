@@ -7,6 +7,8 @@ export interface HealthOptions {
   readonly port: number;
   /** Path of the health check, usually `/healthz`. */
   readonly healthCheckPath: string;
+  /** How long a client may take for its request, in milliseconds; 0, the default: as long as it likes. */
+  readonly requestTimeoutMs?: number;
   /** Whether the process has been ready once and is not ending: what `/healthz` says. */
   readonly healthy: () => boolean;
   /** Whether traffic may be sent now, with the reason if not: what `/readyz` says. */
@@ -21,12 +23,20 @@ export interface Readiness {
   readonly reason: string;
 }
 
+/** How late a timeout may be noticed. */
+const TIMEOUT_CHECK_MS = 500;
+
 /** HTTP server of `/healthz`, `/readyz` and `/metrics`. Start it with `listen`; rejects when the port is taken. */
 export function createHealthServer(options: HealthOptions): {
   listen(): Promise<{ port: number }>;
   close(): Promise<void>;
 } {
-  const server = fastify({ logger: false, forceCloseConnections: true });
+  const server = fastify({
+    logger: false,
+    forceCloseConnections: true,
+    requestTimeout: options.requestTimeoutMs ?? 0,
+    http: { connectionsCheckingInterval: TIMEOUT_CHECK_MS },
+  });
   server.get(options.healthCheckPath, (_request, reply) => {
     const healthy = options.healthy();
     return reply
