@@ -6,6 +6,7 @@ import type { controlPlaneFlags, envoyFlags } from './flags/process-flags.ts';
 import type { clusterFlags, echoFlags, sourceFlags } from './flags/source-flags.ts';
 import type { statusFlags, webhookFlags } from './flags/status-flags.ts';
 import type { bootstrapFlags, inspectFlags, serveFlags, waitShutdownFlags } from './flags/tool-flags.ts';
+import { type PortArguments, reservedPorts } from './reserved-ports.ts';
 
 /** `--manifests` and `--endpoint` */
 export interface SourceArguments extends ArgumentsOf<typeof sourceFlags> {}
@@ -216,7 +217,7 @@ export function checkSource(args: SourceArguments): void {
 
 /** The options of the build that flags decide. */
 export function buildOptionsFrom(
-  args: IngressArguments & Partial<SourceArguments>,
+  args: IngressArguments & Partial<SourceArguments> & PortArguments,
 ): Omit<BuildOptions, 'generatedCertificate'> {
   return {
     ingressClass: args.ingressClass,
@@ -237,6 +238,7 @@ export function buildOptionsFrom(
     deepInspect: args.deepInspect,
     httpPort: args.httpPort,
     httpsPort: args.httpsPort,
+    reservedPorts: reservedPorts(args),
   };
 }
 

@@ -105,6 +105,7 @@ function describeChanges({ pass, commit, durationMs }: Settled, model: ProxyMode
   if (commit === undefined) return [];
   const parts = [
     describeKind('routes of', pass.of(model.virtualHosts)),
+    describeKind('port', pass.of(model.streamListeners)),
     describeKind('endpoints of', pass.of(model.endpoints)),
     describeKind('certificate', pass.of(model.certificates)),
   ].filter((part) => part !== '');

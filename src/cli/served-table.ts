@@ -3,24 +3,43 @@ import {
   DEFAULT_HOST,
   type ProxyModel,
   type Route,
+  type StreamListener,
   type VirtualHost,
 } from '../model/proxy-model.ts';
 
-const HEADINGS = ['HOST', 'PATH', 'SERVICE', 'TLS'] as const;
+const HEADINGS = ['HOST', 'PATH', 'SERVICE', 'TLS'];
+const PORT_HEADINGS = ['PORT', 'SERVICE', 'PROXY PROTOCOL'];
 /** A terminal is no place for thousands of lines. */
 const MAX_ROWS = 50;
 
-/** What is served, for people: one line per route that an Ingress made. */
+/** What is served, for people: one line per route that an Ingress made, and one per port of a TCP or UDP service. */
 export function servedTable(model: ProxyModel): string {
   const rows = [...model.virtualHosts.keys()]
     .toSorted(compareHosts)
     .flatMap((host) => rowsOf(model.virtualHosts.get(host), model));
-  if (rows.length === 0) return 'No Ingress is served.';
+  const ports = [...model.streamListeners.keys()]
+    .flatMap((name) => model.streamListeners.get(name) ?? [])
+    .toSorted((a, b) => a.port - b.port || (a.protocol < b.protocol ? -1 : 1))
+    .map((listener) => portRow(listener, model));
+  const routes = rows.length === 0 ? 'No Ingress is served.' : tableOf(HEADINGS, rows);
+  return ports.length === 0 ? routes : `${routes}\n\n${tableOf(PORT_HEADINGS, ports)}`;
+}
+
+function portRow({ protocol, port, cluster, proxyProtocol }: StreamListener, model: ProxyModel): string[] {
+  const [namespace, service, servicePort] = (cluster.split('~')[0] ?? '').split('/');
+  const sides = [
+    ...(proxyProtocol ? ['from clients'] : []),
+    ...(model.clusters.get(cluster)?.policy?.proxyProtocol ? ['to the Service'] : []),
+  ];
+  return [`${protocol}/${port}`, `${namespace}/${service}:${servicePort}`, sides.join(', ') || '-'];
+}
+
+function tableOf(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const shown = rows.slice(0, MAX_ROWS);
-  const widths = HEADINGS.map((heading, column) =>
+  const widths = headings.map((heading, column) =>
     Math.max(heading.length, ...shown.map((row) => row[column]?.length ?? 0)),
   );
-  const lines = [HEADINGS, ...shown].map((row) =>
+  const lines = [headings, ...shown].map((row) =>
     row
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
       .join('  ')

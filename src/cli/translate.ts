@@ -29,6 +29,8 @@ export interface Translation {
 export interface TranslateOptions {
   /** Shows private keys and the generated certificate as they are; for loading the output into an Envoy. */
   readonly reveal?: boolean;
+  /** Where the proxy stands, which decides between endpoints with `--enable-topology-aware-routing`; default: nobody knows. */
+  readonly zone?: string;
 }
 
 /** Kinds in the order in which they are shown: from the port to the pod. */
@@ -63,7 +65,11 @@ export async function translateManifests(
 ): Promise<Translation> {
   const generatedCertificate = await generateCertificate();
   const { state, store, controller } = createPipeline({
-    build: { ...buildOptionsFrom(args), generatedCertificate },
+    build: {
+      ...buildOptionsFrom(args),
+      ...(options.zone !== undefined && { zone: options.zone }),
+      generatedCertificate,
+    },
     emit: { ipv6: true, accessLog: args.accessLog, routeSharding: args.routeSharding },
   });
   const source = createManifestSource(

@@ -316,7 +316,7 @@ describe('endpoints', () => {
     ];
     const [decoded] = decode({ ...slice, addressType: 'IPv4', endpoints }).objects;
     expect(decoded).toMatchObject({ endpoints: [{ forZones: ['a', 'b'] }, { addresses: ['10.0.0.2'] }] });
-    expect((decoded as { endpoints: object[] }).endpoints[1]).not.toHaveProperty('forZones');
+    expect((decoded as unknown as { endpoints: object[] }).endpoints[1]).not.toHaveProperty('forZones');
     const wrong = [{ addresses: ['10.0.0.1'], hints: { forZones: [{ zone: 'a' }] } }];
     expect(problemsOf({ ...slice, addressType: 'IPv4', endpoints: wrong })).toEqual([
       'error endpoints[0].hints.forZones[0].name: A value is required',

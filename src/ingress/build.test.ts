@@ -29,7 +29,12 @@ const pairs = [
   await makePair(['b.example.com', '*.example.com']),
 ];
 const renewed = await makePair(['*.example.com']);
-const options = { configMap: 'ingress/config', defaultSslCertificate: 'ns1/tls0', defaultBackendService: 'ns1/svc0' };
+const options = {
+  configMap: 'ingress/config',
+  defaultSslCertificate: 'ns1/tls0',
+  defaultBackendService: 'ns1/svc0',
+  tcpServices: 'ingress/tcp',
+};
 
 const namespace = fc.constantFrom('ns0', 'ns1');
 const key = (kind: string) => fc.tuple(namespace, fc.nat(2)).map(([ns, index]) => `${ns}/${kind}${index}`);
@@ -91,6 +96,9 @@ const anyObject: fc.Arbitrary<KubernetesObject> = fc.oneof(
   key('tls').map((name) => secret(name, { 'tls.crt': 'broken' })),
   fc.constantFrom(ingressClass('nginx'), ingressClass('nginx', 'example.com/other'), ingressClass('other')),
   fc.constantFrom(configMap('ingress/config', {}), configMap('ingress/config', { 'block-cidrs': '10.0.0.0/8' })),
+  fc
+    .dictionary(fc.constantFrom('9000', '9001', '80'), fc.constantFrom('ns0/svc0:80', 'ns1/svc1:80:PROXY:PROXY', 'x'))
+    .map((data) => configMap('ingress/tcp', data)),
 );
 const anyChange: fc.Arbitrary<Change> = fc.oneof({ weight: 3, arbitrary: anyObject }, anyObject.map(remove));
 

@@ -45,7 +45,8 @@ export async function translateCase(name: string, { reveal = false } = {}): Prom
       'default' in option ? [[camelCase(flag), option.default]] : [],
     );
     const args = { ...Object.fromEntries(defaults), endpoint: [], ...flags, manifests: [folder] };
-    const { resources, diagnostics } = await translateManifests(args as TranslateArguments, { reveal });
+    const zone = typeof flags['zone'] === 'string' ? { zone: flags['zone'] } : {};
+    const { resources, diagnostics } = await translateManifests(args as TranslateArguments, { reveal, ...zone });
     return { resources, diagnostics: diagnostics.map((diagnostic) => withoutFolder(diagnostic, folder)) };
   } finally {
     rmSync(folder, { recursive: true });
@@ -58,15 +59,16 @@ function withoutFolder(diagnostic: Diagnostic, folder: string): Diagnostic {
 }
 
 /**
- * The first document of an input may be `kind: Options` with flags of `translate` and their values. It is blanked out of the
- * manifests, so that the lines of all others stay where they are.
+ * The first document of an input may be `kind: Options` with flags of `translate` and their values, and the zone of the proxy. It
+ * is blanked out of the manifests, so that the lines of all others stay where they are.
  */
 function readInput(text: string): { flags: Readonly<Record<string, unknown>>; manifests: string } {
   const first: Document.Parsed | undefined = parseAllDocuments(text)[0];
   if (!isMap(first?.contents) || first.get('kind') !== 'Options') return { flags: {}, manifests: text };
   const { kind: _, ...options } = first.toJS() as Readonly<Record<string, unknown>>;
   for (const flag of Object.keys(options)) {
-    if (!(flag in ingressFlags || flag === 'endpoint')) throw new Error(`there is no flag --${flag}`);
+    if (!(flag in ingressFlags || flag === 'endpoint' || flag === 'zone'))
+      throw new Error(`there is no flag --${flag}`);
   }
   const [, , end = 0] = first.range ?? [];
   const blank = text.slice(0, end).replaceAll(/[^\n]/g, '');
