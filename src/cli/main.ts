@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename } from 'node:path';
 import yargs, { type Argv } from 'yargs';
+import type { DrainArguments } from './drain-command.ts';
 import { argumentsFrom, flagWarnings } from './flags/arguments.ts';
 import { spellFlags } from './flags/spelling.ts';
 import { type Command, commandsWith, flagsOf } from './flags/table.ts';
@@ -121,6 +122,15 @@ const COMMANDS: Readonly<Record<string, CommandDeclaration>> = {
     run: async (args) => {
       const { certs } = await import('./certs.ts');
       return await certs(args as CertsArguments);
+    },
+  },
+  drain: {
+    description:
+      'Empty an Envoy that another program has started, for a preStop hook: returns when nobody is connected',
+    examples: { '--admin-socket /run/ingress-xds/admin.sock --shutdown-grace-period 10': 'behind a load balancer' },
+    run: async (args) => {
+      const { drain } = await import('./drain-command.ts');
+      return await drain(args as DrainArguments);
     },
   },
   'wait-shutdown': {

@@ -10,6 +10,8 @@ import { findEnvoy } from '../../src/envoy/binary.ts';
 import { type StaticResource, staticBootstrap } from './static-bootstrap.ts';
 
 export interface StaticEnvoy {
+  /** Path of the Unix socket of its admin interface. */
+  readonly adminSocket: string;
   /** Everything that Envoy logged so far. */
   log(): string;
   stop(): Promise<void>;
@@ -43,7 +45,7 @@ export async function startStaticEnvoy(resources: Iterable<StaticResource>): Pro
     }
     await delay(20);
   }
-  return { log: () => log, stop };
+  return { adminSocket, log: () => log, stop };
 }
 
 async function end(child: ChildProcess): Promise<void> {

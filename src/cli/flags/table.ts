@@ -6,9 +6,25 @@ import { formerFlags, klogFlags, metricsFlags, nginxFlags } from './nginx-flags.
 import { controlPlaneFlags, envoyFlags } from './process-flags.ts';
 import { clusterFlags, echoFlags, sourceFlags } from './source-flags.ts';
 import { statusFlags, webhookFlags } from './status-flags.ts';
-import { bootstrapFlags, inspectFlags, serveFlags, translateFlags, waitShutdownFlags } from './tool-flags.ts';
+import {
+  bootstrapFlags,
+  drainFlags,
+  inspectFlags,
+  serveFlags,
+  translateFlags,
+  waitShutdownFlags,
+} from './tool-flags.ts';
 
-export const commands = ['run', 'serve', 'translate', 'bootstrap', 'certs', 'inspect', 'wait-shutdown'] as const;
+export const commands = [
+  'run',
+  'serve',
+  'translate',
+  'bootstrap',
+  'certs',
+  'inspect',
+  'drain',
+  'wait-shutdown',
+] as const;
 
 export type Command = (typeof commands)[number];
 
@@ -40,6 +56,7 @@ export const flagGroups: readonly FlagGroup[] = [
   { title: 'bootstrap', commands: ['bootstrap'], flags: bootstrapFlags },
   { title: 'certs', commands: ['certs'], flags: certsFlags },
   { title: 'inspect', commands: ['inspect'], flags: inspectFlags },
+  { title: 'drain', commands: ['drain'], flags: drainFlags },
   { title: 'wait-shutdown', commands: ['wait-shutdown'], flags: waitShutdownFlags },
 ];
 

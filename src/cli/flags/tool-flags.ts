@@ -59,6 +59,21 @@ export const bootstrapFlags = {
   output: outputFlag,
 } as const satisfies Flags;
 
+/** The Envoy that is emptied, and how long that may take. */
+export const drainFlags = {
+  'admin-socket': {
+    type: 'string',
+    default: 'envoy-admin.sock',
+    describe: "Unix socket of Envoy's admin interface, as bootstrap was told",
+  },
+  'shutdown-grace-period': {
+    type: 'number',
+    default: 0,
+    describe: 'Seconds to keep accepting connections before the drain, in which load balancers look elsewhere',
+  },
+  'drain-timeout': { type: 'number', default: 240, describe: 'Seconds to wait for open connections' },
+} as const satisfies Flags;
+
 /** Which process `wait-shutdown` ends. */
 export const waitShutdownFlags = {
   pid: {
