@@ -141,12 +141,18 @@ describe('the model', () => {
       fc.property(fc.array(anyObject, { maxLength: 20 }), (objects) => {
         const world = new World(generated, options);
         world.apply(...objects);
-        const { listeners, virtualHosts, clusters, endpoints, certificates } = world.model;
+        const { listeners, streamListeners, virtualHosts, clusters, endpoints, certificates } = world.model;
         const values = <V>(table: { keys(): Iterable<string>; get(key: string): V | undefined }) =>
           [...table.keys()].map((key) => table.get(key) as V);
         const actions = values(virtualHosts).flatMap(({ routes }) => routes.map(({ action }) => action));
         const referred = actions.flatMap((action) => (action.kind === 'forward' ? action.cluster.name : []));
-        expect(new Set(clusters.keys())).toEqual(new Set(referred));
+        const open = values(streamListeners).map(({ cluster }) => cluster);
+        expect([...clusters.keys()]).toEqual(expect.arrayContaining([...new Set([...referred, ...open])]));
+        // An entry keeps its cluster while its port is closed.
+        const entries = Object.values(world.state.configMaps.get('ingress/tcp')?.data ?? {});
+        const written = new Set(entries.map((value) => value.split(':').slice(0, 2).join('/')));
+        const others = [...clusters.keys()].filter((name) => !referred.includes(name));
+        expect(others.filter((name) => !written.has(name.split('~')[0] ?? ''))).toEqual([]);
         const named = values(clusters).flatMap((cluster) => (cluster.kind === 'endpoints' ? cluster.endpoints : []));
         expect(new Set(endpoints.keys())).toEqual(new Set(named));
         const used = values(listeners).flatMap(({ serverNames }) => serverNames.map(({ certificate }) => certificate));
