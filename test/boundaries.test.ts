@@ -104,8 +104,8 @@ const rules: Readonly<Record<string, Rule>> = {
     forbidden: ['../envoy/emit.ts', '../ingress/build.ts', '../cluster/objects.ts', '@grpc/proto-loader', 'fastify'],
   },
   'xds/tls-listener.ts': {
-    allowed: ['./store.ts', 'node:crypto', 'node:net', 'node:tls'],
-    forbidden: ['../envoy/emit.ts', '../model/route.ts', '@grpc/grpc-js', 'node:fs'],
+    allowed: ['./store.ts', 'node:crypto', 'node:fs', 'node:net', 'node:tls'],
+    forbidden: ['../envoy/emit.ts', '../model/route.ts', '@grpc/grpc-js', 'node:http'],
   },
   'admission/planted.ts': {
     allowed: ['./request.ts', '../cluster/objects.ts', '../ingress/build.ts', '../model/route.ts', '../derive.ts'],

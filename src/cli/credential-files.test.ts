@@ -25,12 +25,14 @@ let folder: string;
 let files: CredentialFiles | undefined;
 let problems: string[];
 let renewals: number;
+let expiring: string[];
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'credentials-test-'));
   files = undefined;
   problems = [];
   renewals = 0;
+  expiring = [];
 });
 afterEach(async () => {
   files?.close();
@@ -55,6 +57,7 @@ async function open(): Promise<CredentialFiles> {
   files = await openCredentialFiles(paths(), {
     onRenewed: () => renewals++,
     onProblem: (message) => problems.push(message.replaceAll(folder, 'DIR')),
+    onExpiring: (message) => expiring.push(message.replaceAll(folder, 'DIR')),
   });
   return files;
 }
@@ -121,7 +124,7 @@ test('what certs writes, also when the folder is removed in between', async () =
   const target = join(pki, 'server');
   files = await openCredentialFiles(
     { certificate: join(target, 'tls.crt'), key: join(target, 'tls.key'), ca: join(target, 'ca.crt') },
-    { onRenewed: () => renewals++, onProblem: (message) => problems.push(message) },
+    { onRenewed: () => renewals++, onProblem: (message) => problems.push(message), onExpiring: () => {} },
   );
   await keeper.writeLeaf(server, leaves[1]!, authority.certificate);
   await uses(leaves[1]!);
@@ -183,4 +186,15 @@ test('a certificate that has expired is refused, also as an authority', async ()
   const selfSigned = await makePair(['x.example.com']);
   await write({ ...leaves[0], ca: selfSigned.chain });
   await expect(open()).rejects.toThrow('is not a certificate authority');
+});
+
+test('a certificate that nobody has renewed in time is told once', async () => {
+  await start();
+  await write(await leaf(20 / 24 / 3600));
+  await expect.poll(() => expiring, DEADLINE).toEqual([expect.stringMatching(/^DIR\/tls\.crt: .* expires on 20/)]);
+  await write(await leaf(25 / 24 / 3600));
+  await expect.poll(() => expiring.length, DEADLINE).toBe(2);
+  await write(leaves[1]!);
+  await uses(leaves[1]!);
+  expect([expiring.length, renewals]).toEqual([2, 3]);
 });

@@ -21,12 +21,16 @@ export interface CredentialFilesOptions {
   onRenewed(description: string): void;
   /** Called when the files changed to something that cannot be used, once for each reason; what was in use stays so. */
   onProblem(message: string): void;
+  /** Called once for a certificate that ought to have been renewed by now. */
+  onExpiring(message: string): void;
 }
 
 /** A change of several files is one change; most are over by then. */
 const SETTLE_MS = 200;
 /** How long files that do not fit together may be in the middle of a change. */
 const RETRY_MS = 1000;
+/** The part of its life that a certificate has left when whoever renews it is late. */
+const LATE = 0.1;
 /** For changes that the system does not tell. */
 const POLL_MS = 30_000;
 
@@ -56,6 +60,7 @@ class WatchedCredentials implements CredentialFiles {
   private closed = false;
   private failing = false;
   private lastProblem: string | undefined;
+  private lastExpiring: TlsCredentials | undefined;
 
   constructor(paths: CredentialPaths, current: TlsCredentials, options: CredentialFilesOptions) {
     this.paths = paths;
@@ -111,6 +116,7 @@ class WatchedCredentials implements CredentialFiles {
     this.watchFolders();
     await this.reload();
     this.reading = false;
+    this.warnOfExpiry();
     this.schedule(this.failing ? RETRY_MS : POLL_MS);
   }
 
@@ -132,6 +138,18 @@ class WatchedCredentials implements CredentialFiles {
       this.lastProblem = problem;
       this.options.onProblem(problem);
     }
+  }
+
+  private warnOfExpiry(): void {
+    const { current, lastExpiring, closed, paths, options } = this;
+    if (closed || current === lastExpiring) return;
+    const { validFromDate, validToDate } = new X509Certificate(current.certificate);
+    const life = validToDate.getTime() - validFromDate.getTime();
+    if (validToDate.getTime() - Date.now() > life * LATE) return;
+    this.lastExpiring = current;
+    options.onExpiring(
+      `${paths.certificate}: the certificate has not been renewed and expires on ${validToDate.toISOString()}`,
+    );
   }
 }
 

@@ -6,7 +6,7 @@ import type { ProxyModel } from '../model/proxy-model.ts';
 import type { XdsEvent } from '../xds/observer.ts';
 import { shortTypeName } from '../xds/resource.ts';
 import type { Logger } from './logger.ts';
-import { createRefusalReport } from './refusal-report.ts';
+import { createRareWarning } from './rare-warning.ts';
 import { curlCommands, servedTable } from './served-table.ts';
 import type { Source } from './source.ts';
 
@@ -30,7 +30,7 @@ export function createReporter(options: {
 }): Reporter {
   const { logger, model, locate } = options;
   let serving = false;
-  const refusals = createRefusalReport((message) => logger.warn(message));
+  const warnRarely = createRareWarning((message) => logger.warn(message));
   const diagnosed: Reporter['diagnosed'] = ({ added, removed }) => {
     for (const diagnostic of added) {
       logger[LOG_LEVELS[diagnostic.severity]](fieldsOf(diagnostic), describeDiagnostic(diagnostic, locate));
@@ -39,10 +39,7 @@ export function createReporter(options: {
   };
   return {
     diagnosed,
-    observe: (event) => {
-      if (event.kind === 'refused') refusals.report(event);
-      else reportXds(logger, event);
-    },
+    observe: (event) => reportXds(logger, warnRarely, event),
     settled: (settled) => {
       diagnosed(settled.diagnostics);
       if (!serving) return;
@@ -82,7 +79,10 @@ function fieldsOf({ code, ref, field }: Diagnostic): Record<string, unknown> {
   return { code, ...(ref && { object: describeRef(ref) }), ...(field !== undefined && { field }) };
 }
 
-function reportXds(logger: Logger, event: XdsEvent): void {
+/** gRPC status */
+const PERMISSION_DENIED = 7;
+
+function reportXds(logger: Logger, warnRarely: (message: string) => void, event: XdsEvent): void {
   if (event.kind === 'nack') {
     const resources = event.resources.map(
       ({ name, origin }) => `${name}${origin.length > 0 ? ` (from ${origin.join(', ')})` : ''}`,
@@ -96,7 +96,13 @@ function reportXds(logger: Logger, event: XdsEvent): void {
     const whose = event.namespace === undefined ? 'of no namespace' : `of namespace ${event.namespace}`;
     logger.warn(`secrets ${whose} are withheld from stream ${event.stream} of client ${event.client} (--xds-client)`);
   } else if (event.kind === 'closed' && event.status !== undefined && event.status.code !== 0) {
-    logger.warn(`stream of an Envoy ended: ${event.status.message}`);
+    // Who is refused tries again every few seconds.
+    const isRefusal = event.status.code === PERMISSION_DENIED;
+    const message = `stream of an Envoy ended: ${event.status.message}`;
+    if (isRefusal) warnRarely(message);
+    else logger.warn(message);
+  } else if (event.kind === 'refused') {
+    warnRarely(`connection from ${event.address} refused: ${event.reason}`);
   }
 }
 

@@ -80,7 +80,7 @@ interface Trust {
 /** @throws ConfigurationError when the files cannot be used, UsageError for flags that do not go together. */
 async function openCredentials(
   args: ServeArguments,
-  log: (level: 'info' | 'error', message: string) => void,
+  log: (level: 'info' | 'warn' | 'error', message: string) => void,
 ): Promise<CredentialFiles | undefined> {
   const paths = credentialPaths(args);
   if (paths === undefined) return undefined;
@@ -93,6 +93,7 @@ async function openCredentials(
     return await openCredentialFiles(paths, {
       onRenewed: (description) => log('info', `mutual TLS goes on with ${description}`),
       onProblem: (message) => log('error', `mutual TLS goes on with the certificates from before: ${message}`),
+      onExpiring: (message) => log('warn', message),
     });
   } catch (error) {
     throw new ConfigurationError(`--xds-certificate, --xds-key, --xds-ca: ${(error as Error).message}`);

@@ -1,6 +1,5 @@
 /** The gRPC server: discovery and reflection over Unix sockets, loopback and mutual TLS. The only file that speaks gRPC. */
-import { chmodSync, lstatSync, rmSync } from 'node:fs';
-import { connect } from 'node:net';
+import { chmodSync } from 'node:fs';
 import { Server, ServerCredentials, type ServerDuplexStream, type ServiceDefinition } from '@grpc/grpc-js';
 import { parseListenAddress, type XdsAddress, XdsAddressError } from './address.ts';
 import { admit, type Client, type ClientRule, namesOf } from './clients.ts';
@@ -9,6 +8,7 @@ import type { StreamLimits } from './limits.ts';
 import type { StreamStatus, XdsObserver } from './observer.ts';
 import { createReflection, type Reflection, reflectionPath, reflectionServices } from './reflection.ts';
 import { type DiscoveryMethod, discoveryMethods } from './services.ts';
+import { removeStaleSocket } from './stale-socket.ts';
 import type { SnapshotStore } from './store.ts';
 import { type AdsStream, createAdsStream, statusCodes } from './stream.ts';
 import { type CredentialSource, listenTls, type TlsListener } from './tls-listener.ts';
@@ -290,25 +290,5 @@ function bind(server: Server, address: string): Promise<number> {
       if (error === null) resolve(port);
       else reject(new XdsAddressError(`cannot listen on ${address}: ${error.message}`));
     });
-  });
-}
-
-/** A process that was killed leaves its socket behind, and nobody can bind the path again. */
-async function removeStaleSocket(path: string): Promise<void> {
-  const stats = lstatSync(path, { throwIfNoEntry: false });
-  if (stats === undefined) return;
-  if (!stats.isSocket()) throw new XdsAddressError(`${path} exists and is not a socket`);
-  if (await answers(path)) throw new XdsAddressError(`${path} is in use by another process`);
-  rmSync(path, { force: true });
-}
-
-function answers(path: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(path);
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => resolve(false));
   });
 }
