@@ -103,12 +103,6 @@ export class ObjectStore implements ReflectorSink {
     return [...this.problems.values()].flat();
   }
 
-  get size(): number {
-    let size = 0;
-    for (const namespace of this.held.values()) size += namespace.size;
-    return size;
-  }
-
   private take(ref: ObjectRef, raw: unknown): void {
     if (raw === undefined) {
       this.remove(ref);
