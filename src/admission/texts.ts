@@ -8,15 +8,19 @@ const MAX_DENIAL_LENGTH = 1024;
 const MAX_REASONS = 3;
 
 /** Each warning once, in the given order, as many as the API server passes on; the last one says how many are left out. */
-export function limitWarnings(texts: Iterable<string>): string[] {
-  const warnings = [...new Set(Array.from(texts, (text) => shorten(text, MAX_WARNING_LENGTH)))];
+export function limitWarnings(texts: readonly string[]): string[] {
+  const warnings = new Set<string>();
   let length = 0;
-  const fitting = warnings.findIndex((text) => {
-    length += text.length;
-    return length > MAX_WARNINGS_LENGTH - MAX_WARNING_LENGTH;
-  });
-  if (fitting < 0) return warnings;
-  return [...warnings.slice(0, fitting), `${warnings.length - fitting} more warnings are not shown`];
+  for (const [index, text] of texts.entries()) {
+    const warning = shorten(text, MAX_WARNING_LENGTH);
+    if (warnings.has(warning)) continue;
+    length += warning.length;
+    if (length > MAX_WARNINGS_LENGTH - MAX_WARNING_LENGTH) {
+      return [...warnings, `${texts.length - index} more warnings are not shown`];
+    }
+    warnings.add(warning);
+  }
+  return [...warnings];
 }
 
 /** Why something is denied, in one sentence: the first reasons, and how many more there are. */

@@ -33,10 +33,7 @@ export function* whatIf(ingress: Ingress, world: AdmissionWorld): Generator<void
     const reason = error instanceof Error ? error.message : String(error);
     return { severity: 'error', code: 'UnitFailed', message: `${table} ${key}: ${reason}` };
   });
-  const tables = [...build.diagnosticTables, ...(emitted?.diagnosticTables ?? [])];
-  const about = tables.flatMap((table) =>
-    [...table.keys()].flatMap((key) => (table.get(key)?.diagnostics ?? []).filter(concerns(ingress))),
-  );
+  const about = yield* collect([...build.diagnosticTables, ...(emitted?.diagnosticTables ?? [])], concerns(ingress));
   return {
     diagnostics: [...failures, ...about].toSorted((a, b) => RANKS[a.severity] - RANKS[b.severity]),
     ingresses,
@@ -45,12 +42,27 @@ export function* whatIf(ingress: Ingress, world: AdmissionWorld): Generator<void
   };
 }
 
+function* collect(
+  tables: Emitted['diagnosticTables'],
+  wanted: (diagnostic: Diagnostic) => boolean,
+): Generator<void, Diagnostic[], void> {
+  const found: Diagnostic[] = [];
+  for (const table of tables) {
+    for (const key of table.keys()) {
+      for (const diagnostic of table.get(key)?.diagnostics ?? []) if (wanted(diagnostic)) found.push(diagnostic);
+      yield;
+    }
+  }
+  return found;
+}
+
 const RANKS = { error: 0, warning: 1, info: 2 } as const;
 
 function concerns(ingress: Ingress): (diagnostic: Diagnostic) => boolean {
   const secrets = secretsOf(ingress);
+  const itself = objectKey(ingress);
   return ({ ref }) => {
-    if (ref?.kind === 'Ingress') return objectKey(ref) === objectKey(ingress);
+    if (ref?.kind === 'Ingress') return objectKey(ref) === itself;
     return ref?.kind === 'Secret' && secrets.has(objectKey(ref));
   };
 }

@@ -74,7 +74,7 @@ function chooseCertificate(
 ): Omit<HostTls, 'namespaces'> {
   const naming = tlsEntryNaming(ingress, host);
   const covering = naming ?? entryCovering(host, read(covered, ingress.key) ?? NOTHING_COVERED);
-  const wanted = covering === undefined ? [...ingress.tls.keys()].slice(0, MAX_REPORTED) : [covering];
+  const wanted = covering === undefined ? [...ingress.tls.slice(0, MAX_REPORTED).keys()] : [covering];
   const candidates = wanted.flatMap((index) => {
     const secret = secretOf(ingress, index);
     return secret === undefined ? [] : [{ secret, index, names: read(names, secret) ?? NO_NAMES }];
