@@ -12,7 +12,8 @@ export interface ObjectStoreOptions {
   /** What it says no to is not even decoded: no byte of it is kept. */
   isWanted(ref: ObjectRef): boolean;
   onUpsert(object: KubernetesObject): void;
-  onRemove(ref: ObjectRef): void;
+  /** As it was last. */
+  onRemove(object: KubernetesObject): void;
   /** A whole list was taken over. */
   onListed(): void;
   onDiagnostics(): void;
@@ -147,9 +148,11 @@ export class ObjectStore implements ReflectorSink {
   private remove(ref: ObjectRef): void {
     this.setProblems(describeRef(ref), []);
     const namespace = this.held.get(ref.namespace);
-    if (namespace?.delete(ref.name) !== true) return;
+    const object = namespace?.get(ref.name);
+    if (namespace === undefined || object === undefined) return;
+    namespace.delete(ref.name);
     if (namespace.size === 0) this.held.delete(ref.namespace);
-    this.options.onRemove({ kind: this.options.kind, namespace: ref.namespace, name: ref.name });
+    this.options.onRemove(object);
   }
 
   private *all(): Iterable<KubernetesObject> {

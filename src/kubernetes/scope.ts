@@ -16,6 +16,11 @@ export interface ScopeOptions {
   onListed(): void;
 }
 
+interface ScopedObject extends ObjectRef {
+  /** Of an EndpointSlice. */
+  readonly service?: string;
+}
+
 export class Scope implements ReflectorSink {
   private readonly options: ScopeOptions;
   private readonly named: ReadonlySet<string>;
@@ -33,12 +38,14 @@ export class Scope implements ReflectorSink {
     return this.options.namespace === undefined || this.options.namespace === namespace;
   }
 
-  isNamed(ref: ObjectRef): boolean {
+  /** Whether flags name it: itself, or the Service whose endpoints it holds. */
+  isNamed(object: ScopedObject): boolean {
+    const ref = object.kind === 'EndpointSlice' ? { ...object, kind: 'Service', name: object.service ?? '' } : object;
     return this.named.has(describeRef(ref));
   }
 
-  includes(ref: ObjectRef): boolean {
-    return this.isWatched(ref.namespace) || this.isNamed(ref);
+  includes(object: ScopedObject): boolean {
+    return this.isWatched(object.namespace) || this.isNamed(object);
   }
 
   /** Those that no watch of everything that is watched brings. */

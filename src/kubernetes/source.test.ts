@@ -117,6 +117,11 @@ function service(name: string, namespace = 'shop'): RawObject {
   return { metadata: { namespace, name }, spec: { ports: [{ port: 80 }] } };
 }
 
+function slice(name: string, of: string, namespace: string): RawObject {
+  const labels = { 'kubernetes.io/service-name': of };
+  return { metadata: { namespace, name, labels }, addressType: 'IPv4', ports: [{ port: 80 }], endpoints: [] };
+}
+
 function secret(name: string, namespace = 'shop', type = 'kubernetes.io/tls'): RawObject {
   return { metadata: { namespace, name }, type, data: { 'tls.key': Buffer.from(`key of ${name}`).toString('base64') } };
 }
@@ -542,10 +547,17 @@ describe('references', () => {
         api.put('Secret', secret('other', 'system'));
         api.put('ConfigMap', { metadata: { namespace: 'system', name: 'options' }, data: { a: 'b' } });
         api.put('Service', service('other', 'system'));
+        api.put('EndpointSlice', slice('backend-1', 'backend', 'system'));
+        api.put('EndpointSlice', slice('other-1', 'other', 'system'));
         api.put('Ingress', ingress('foreign', undefined, 'elsewhere'));
       },
     });
-    const absent = ['Secret system/other', 'Service system/other', 'Ingress elsewhere/foreign'];
+    const absent = [
+      'Secret system/other',
+      'Service system/other',
+      'EndpointSlice system/other-1',
+      'Ingress elsewhere/foreign',
+    ];
     await world.source.start();
     await world.settled(...absent);
     expect(world.api.requests.every(({ namespace, kind }) => namespace !== undefined || kind === 'IngressClass')).toBe(
@@ -555,6 +567,8 @@ describe('references', () => {
     world.api.put('Secret', secret('default', 'system'));
     await world.settled(...absent);
     world.api.remove('ConfigMap', 'system', 'options');
+    world.api.put('EndpointSlice', slice('backend-2', 'backend', 'system'));
+    world.api.remove('EndpointSlice', 'system', 'backend-1');
     await world.settled(...absent);
   });
 });
@@ -575,21 +589,23 @@ describe('namespace selector', () => {
         api.put('Ingress', ingress('web', 'tls', 'other'));
         api.put('Secret', secret('tls', 'other'));
         api.put('Service', service('backend', 'other'));
+        api.put('EndpointSlice', slice('backend-1', 'backend', 'other'));
+        api.put('EndpointSlice', slice('web-1', 'web', 'other'));
       },
     });
     const namespaces = ['Namespace shop', 'Namespace other'];
     await world.source.start();
-    await world.settled(...namespaces, 'Ingress other/web', 'Secret other/tls');
+    const other = ['Ingress other/web', 'Secret other/tls', 'EndpointSlice other/web-1'];
+    await world.settled(...namespaces, ...other);
     world.api.put('Namespace', namespace('other', 'a'));
     await world.settled(...namespaces);
     world.api.put('Namespace', namespace('shop', 'b'));
     await world.settled(...namespaces, 'Ingress shop/web', 'Secret shop/tls', 'Service shop/web');
     world.api.put('Service', service('web'));
     world.api.remove('Namespace', '', 'other');
-    await world.settled(
-      ...namespaces,
-      ...['Ingress shop/web', 'Secret shop/tls', 'Service shop/web', 'Ingress other/web', 'Secret other/tls'],
-    );
+    await world.settled(...namespaces, ...other, 'Ingress shop/web', 'Secret shop/tls', 'Service shop/web');
+    world.api.remove('EndpointSlice', 'other', 'backend-1');
+    await world.settled(...namespaces, ...other, 'Ingress shop/web', 'Secret shop/tls', 'Service shop/web');
     expect(world.known.has('Service other/backend')).toBe(true);
     for (const kind of ['Ingress', 'Secret', 'Service', 'Namespace'] as const) {
       expect(world.api.count('list', kind), kind).toBe(1);

@@ -25,7 +25,7 @@ export interface KubernetesSourceOptions {
   readonly namespace?: string;
   /** A label selector: only the objects of namespaces that match are read, and those that come to match or cease to. */
   readonly namespaceSelector?: string;
-  /** ConfigMaps, Secrets and Services that flags name: read wherever they are. */
+  /** ConfigMaps, Secrets and Services (with their EndpointSlices) that flags name: read wherever they are. */
   readonly named: readonly ObjectRef[];
   /** Secrets and ConfigMaps that an Ingress refers to. */
   referencesOf(ingress: Ingress): readonly ObjectRef[];
@@ -70,7 +70,10 @@ const FLAGS = 'flags';
 interface Feed {
   readonly kind: WatchedKind;
   readonly namespace?: string;
+  /** Only this object. */
   readonly name?: string;
+  /** Only the EndpointSlices of this Service. */
+  readonly service?: string;
 }
 
 /** @throws KubernetesConfigError when both `namespace` and `namespaceSelector` are given. */
@@ -183,9 +186,9 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Kubern
     gate.settled(object);
   }
 
-  function onRemove(ref: ObjectRef & { readonly kind: ObjectKind }): void {
-    if (ref.kind === 'Ingress') gate.remove(`${ref.namespace}/${ref.name}`);
-    else push({ remove: ref });
+  function onRemove({ kind, namespace: where, name }: KubernetesObject): void {
+    if (kind === 'Ingress') gate.remove(`${where}/${name}`);
+    else push({ remove: { kind, namespace: where, name } });
   }
 
   /** With a selector the objects of all namespaces are held, those of the others unseen. */
@@ -212,8 +215,8 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Kubern
       kind: feed.kind,
       isWanted: BY_REFERENCE.has(feed.kind) ? (ref) => scope.includes(ref) && wanted.has(ref) : () => true,
       onUpsert,
-      onRemove: (ref) => {
-        if (BY_REFERENCE.has(ref.kind) || scope.includes(ref)) onRemove({ ...ref, kind: feed.kind });
+      onRemove: (object) => {
+        if (BY_REFERENCE.has(feed.kind) || scope.includes(object)) onRemove(object);
       },
       onListed: () => markRead(feed),
       onDiagnostics: () => diagnostics.set(store, store.diagnostics()),
@@ -223,7 +226,7 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Kubern
   }
 
   function startFeed(feed: Feed, sink: ReflectorSink): void {
-    const { kind, name } = feed;
+    const { kind, name, service } = feed;
     const { apiVersion, fieldSelector } = describeKind(kind);
     const isOptional = OPTIONAL.has(kind);
     const reflector = new Reflector({
@@ -237,7 +240,7 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Kubern
       path: collectionPath(kind, feed.namespace),
       query: {
         fieldSelector: name === undefined ? fieldSelector : `metadata.name=${name}`,
-        labelSelector: kind === 'Namespace' ? namespaceSelector : undefined,
+        labelSelector: service === undefined ? selectorOf(kind) : `kubernetes.io/service-name=${service}`,
       },
       observe: (event) => observe?.({ ...event, ...feed }),
       onFault(fault) {
@@ -247,6 +250,10 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Kubern
     });
     reflectors.push(reflector);
     reflector.start();
+  }
+
+  function selectorOf(kind: WatchedKind): string | undefined {
+    return kind === 'Namespace' ? namespaceSelector : undefined;
   }
 
   function startStores(isInTurn: (feed: Feed) => boolean): void {
@@ -277,7 +284,10 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Kubern
       for (const kind of [...AT_ONCE, 'Secret', 'ConfigMap'] as const) {
         addStore({ kind, ...(namespace !== undefined && describeKind(kind).isNamespaced && { namespace }) });
       }
-      for (const ref of scope.namedElsewhere()) addStore({ ...ref, kind: ref.kind as ObjectKind });
+      for (const { kind, namespace: where, name } of scope.namedElsewhere()) {
+        addStore({ kind: kind as ObjectKind, namespace: where, name });
+        if (kind === 'Service') addStore({ kind: 'EndpointSlice', namespace: where, service: name });
+      }
       if (namespaceSelector !== undefined) {
         unread.add(namespaceFeed);
         startFeed(namespaceFeed, scope);
