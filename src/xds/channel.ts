@@ -183,8 +183,16 @@ export class TypeChannel {
     return this.finish(nonce, (name) => this.rejected.delete(name));
   }
 
-  /** @returns the response that was rejected; `undefined` for a nonce that is not (or no longer) under way. */
-  reject(nonce: string): InFlight | undefined {
+  /**
+   * Envoy takes each listener of a response by itself and names those that it refuses. One that leads to a cluster by itself is a
+   * port of its own, which may be taken by another program: that holds up nothing else.
+   * @returns the response that was rejected; `undefined` for a nonce that is not (or no longer) under way.
+   */
+  reject(nonce: string, message: string): InFlight | undefined {
+    const names = [...(this.inFlight.get(nonce)?.versions.keys() ?? [])];
+    const refused = names.filter((name) => [' ', '\n'].some((before) => message.includes(`${before}${name}: `)));
+    const portsOnly = refused.every((name) => this.store.get(this.typeUrl, name)?.cluster !== undefined);
+    if (refused.length > 0 && portsOnly) return this.acknowledge(nonce);
     return this.finish(nonce, (name) => this.rejected.add(name));
   }
 

@@ -237,7 +237,7 @@ class DiscoveryStream implements AdsStream {
   }
 
   private reply(channel: TypeChannel, { nonce, error, typeUrl }: DiscoveryRequest): void {
-    const response = error === undefined ? channel.acknowledge(nonce) : channel.reject(nonce);
+    const response = error === undefined ? channel.acknowledge(nonce) : channel.reject(nonce, error.message);
     if (response === undefined) return;
     const { clock, observe } = this.options;
     const event = { stream: this.id, typeUrl, nonce, latencyMs: clock.now() - response.sentAt };

@@ -145,6 +145,24 @@ describe('a listener that leads to a cluster by itself', () => {
     expect(connect().request(LDS).next()).toEqual(['LDS tcp']);
   });
 
+  test.each<[string, boolean]>([
+    ['Error adding/updating listener(s) tcp-1: cannot bind\n', true],
+    ['Error adding/updating listener(s) tcp-2: cannot bind\ntcp-1: cannot bind\n', true],
+    ['Error adding/updating listener(s) l: cannot bind\n', false],
+    ['Error adding/updating listener(s) tcp-1: cannot bind\nl: cannot bind\n', false],
+    ['Error adding/updating listener(s) tcp: cannot bind\n', false],
+    ['rejected', false],
+  ])('whose port cannot be had holds up nothing else: %j', (message, goesOn) => {
+    const client = synced();
+    commit(leading('tcp-1', '1', 'a'), leading('tcp-2', '1', 'a'), put(LDS, 'l@2'));
+    client.nack(LDS, message);
+    expect(client.stream.programmedSeq).toBe(goesOn ? 2 : 1);
+    expect(client.events.filter(({ kind }) => kind === 'nack')).toHaveLength(1);
+    commit(put(RDS, 'r@2'));
+    client.ack(RDS);
+    expect(client.stream.programmedSeq).toBe(goesOn ? 3 : 1);
+  });
+
   test('is removed before its cluster', () => {
     const client = synced();
     commit(leading('tcp', '1', 'b'), put(CDS, 'b'));

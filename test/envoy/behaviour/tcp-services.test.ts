@@ -1,4 +1,6 @@
 /** Services of the ConfigMap of `--tcp-services-configmap`, through a real Envoy. */
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasIpv6 } from '../../../src/cli/ipv6.ts';
 import { type DnsServer, startDnsServer } from '../../support/dns-server.ts';
@@ -245,6 +247,28 @@ describe('a change', () => {
   });
 });
 
-test('nothing was refused by Envoy', () => {
-  expect(gateway.events.filter(({ kind }) => kind === 'nack' || kind === 'gateTimeout')).toEqual([]);
+describe('a port that another program has', () => {
+  test('is refused by Envoy and holds up nothing else', async () => {
+    const squatter = createServer().listen(portOf('added'), '0.0.0.0');
+    await once(squatter, 'listening');
+    try {
+      const from = gateway.events.length;
+      await gateway.apply(tcpServices({ added: 'default/db:5432', moving: 'default/mail:25' }));
+      await poll(
+        async () => (await exchange(portOf('moving'), 'hello')) === 'mail:hellomail end',
+        () => 'the other entry is not served',
+      );
+      const refusals = gateway.events.slice(from).flatMap((event) => (event.kind === 'nack' ? event.message : []));
+      expect(refusals).toEqual([expect.stringContaining(`tcp-${portOf('added')}: cannot bind`)]);
+    } finally {
+      await gateway.apply(tcpServices());
+      await once(squatter.close(), 'close');
+    }
+  });
+});
+
+test('nothing else was refused by Envoy', () => {
+  const refused = gateway.events.flatMap((event) => (event.kind === 'nack' ? event.message : []));
+  expect(refused.filter((message) => !message.includes(`tcp-${portOf('added')}: cannot bind`))).toEqual([]);
+  expect(gateway.events.filter(({ kind }) => kind === 'gateTimeout')).toEqual([]);
 });
