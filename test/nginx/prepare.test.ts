@@ -1,0 +1,8 @@
+import { expect, test } from 'vitest';
+import { findNginx } from '../../src/nginx/binary.ts';
+
+test('the nginx that is tested can do everything', async () => {
+  const { version, hasLua, hasStream } = await findNginx();
+  expect(version).toMatch(/^\d+\.\d+\.\d+$/);
+  expect({ hasLua, hasStream }).toEqual({ hasLua: true, hasStream: true });
+});

@@ -1,0 +1,14 @@
+import { join } from 'node:path';
+import { defineConfig } from 'vitest/config';
+
+/** One file after another: what runs a real nginx and watches its traffic has the machine to itself. */
+export default defineConfig({
+  test: {
+    root: join(import.meta.dirname, '../..'),
+    include: ['test/nginx/**/*.test.ts', 'test/parity/**/*.test.ts'],
+    globalSetup: ['test/support/envoy-setup.ts'],
+    fileParallelism: false,
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+  },
+});
