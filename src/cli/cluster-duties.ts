@@ -1,13 +1,16 @@
+import { hostname } from 'node:os';
 import type { ClusterState, ObjectChange } from '../cluster/cluster-state.ts';
 import type { Settled } from '../controller.ts';
 import type { Build } from '../ingress/build.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
+import { createEventReports, type EventReports, type ObjectIdentity } from '../kubernetes/event-reports.ts';
+import { createEventRecorder } from '../kubernetes/events.ts';
 import { createLeaderElection, createSoleLeader, type LeaderElection } from '../kubernetes/lease.ts';
 import { isLastPod } from '../kubernetes/pods.ts';
 import { createStatusWriter, type StatusWriter } from '../kubernetes/status.ts';
 import { type AddressOrigin, createStatusAddresses } from '../kubernetes/status-addresses.ts';
 import type { DiagnosticChange } from '../model/diagnostic-change.ts';
-import { objectKey, objectRef } from '../model/object-ref.ts';
+import { type ObjectKey, type ObjectRef, objectKey, objectRef } from '../model/object-ref.ts';
 import type { XdsEvent } from '../xds/observer.ts';
 import { ConfigurationError, type ControlPlaneArguments } from './flags.ts';
 import type { Logger } from './logger.ts';
@@ -43,6 +46,17 @@ export function createClusterDuties(
 ): ClusterDuties {
   const { state, build, client, pod, logger } = context;
   const onProblem = (message: string) => logger.warn(message);
+  const recorder = createEventRecorder({
+    client,
+    component: 'nginx-ingress-controller',
+    host: pod?.name ?? hostname(),
+    onProblem,
+  });
+  const events = createEventReports({
+    recorder,
+    identify: (ref) => identify(state, ref),
+    syncEvents: !args.disableSyncEvents,
+  });
   const writer = args.updateStatus
     ? createStatusWriter({
         client,
@@ -60,6 +74,8 @@ export function createClusterDuties(
       onAddresses: (list) => writer.setAddresses(list),
       onProblem,
     });
+  /** Those that exist. */
+  const configMaps = new Set<ObjectKey>();
   const tracker = createProgrammedTracker((keys) => {
     for (const key of keys) writer?.update(key, { served: true, programmed: true });
   });
@@ -95,8 +111,10 @@ export function createClusterDuties(
     },
     settled: (settled, seq) => {
       followStatus(settled, seq);
+      reportChanges(args, settled, context, { events, seen: configMaps });
+      events.diagnosed(settled.diagnostics);
     },
-    diagnosed: () => {},
+    diagnosed: (change) => events.diagnosed(change),
     observe: (event) => tracker.observe(event),
     start: () => {
       addresses?.start();
@@ -106,6 +124,7 @@ export function createClusterDuties(
       void addresses?.stop();
       await stopWriter(args, writer, { client, pod, election });
       await election.stop();
+      await recorder.stop();
     },
   };
 }
@@ -124,6 +143,30 @@ async function stopWriter(
   const mayClear = args.updateStatusOnShutdown && election.leading && pod !== undefined;
   const clear = mayClear && (await isLastPod(client, pod));
   await writer?.stop({ clear });
+}
+
+/** What ingress-nginx says of objects that come and change. */
+function reportChanges(
+  args: ControlPlaneArguments,
+  { pass }: Settled,
+  { state, build }: ClusterDutiesContext,
+  { events, seen }: { readonly events: EventReports; readonly seen: Set<ObjectKey> },
+): void {
+  const isServed = (key: string) => build.servedIngresses.get(key)?.served !== undefined;
+  events.ingressesChanged([...pass.of(state.ingresses).keys()].filter(isServed));
+  const named = new Set([args.configmap, args.tcpServicesConfigmap, args.udpServicesConfigmap]);
+  for (const [key, configMap] of pass.of(state.configMaps)) {
+    if (!named.has(key)) continue;
+    if (configMap !== undefined) events.configMapChanged(key, seen.has(key));
+    if (configMap !== undefined) seen.add(key);
+    else seen.delete(key);
+  }
+}
+
+/** The object as it is known now: `kubectl describe` finds Events by its uid. */
+function identify(state: ClusterState, ref: ObjectRef): ObjectIdentity | undefined {
+  const { uid, resourceVersion } = state.find(ref) ?? {};
+  return { ...(uid !== undefined && { uid }), ...(resourceVersion !== undefined && { resourceVersion }) };
 }
 
 /** @throws ConfigurationError when the flags need to know which pod this is, and nobody says. */

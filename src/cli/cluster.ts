@@ -2,7 +2,7 @@ import { createKubernetesClient, type KubernetesClient } from '../kubernetes/cli
 import { KubernetesConfigError } from '../kubernetes/errors.ts';
 import { readNodeZone } from '../kubernetes/zone.ts';
 import { type ClusterDuties, type ClusterDutiesContext, createClusterDuties } from './cluster-duties.ts';
-import { type ClusterSource, createClusterSource } from './cluster-source.ts';
+import { type ClusterSource, type ClusterSourceOptions, createClusterSource } from './cluster-source.ts';
 import { ConfigurationError, type ControlPlaneArguments } from './flags.ts';
 import type { Logger } from './logger.ts';
 import { type PodIdentity, podFromEnvironment } from './pod-identity.ts';
@@ -13,7 +13,7 @@ import { version } from './version.ts';
 export interface Cluster {
   /** Where our node stands, with `--enable-topology-aware-routing`. */
   readonly zone: string | undefined;
-  source(options: SourceOptions): ClusterSource;
+  source(options: Pick<ClusterSourceOptions, keyof SourceOptions | 'observe'>): ClusterSource;
   duties(context: ClusterDutiesContext): ClusterDuties;
 }
 

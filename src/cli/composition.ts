@@ -16,6 +16,7 @@ import { createReporter, type Reporter } from './report.ts';
 import type { SourceOptions } from './source.ts';
 import { describeReading, reportStart } from './start-report.ts';
 import { followToday } from './today.ts';
+import { version } from './version.ts';
 import { createWebhook } from './webhook.ts';
 
 export interface ControlPlaneOptions {
@@ -84,7 +85,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     },
     onError: (error) => logger.error(error, 'the folder of manifests could not be followed'),
   };
-  const clusterSource = cluster?.source(sourceOptions);
+  const clusterSource = cluster?.source({ ...sourceOptions, observe: (event) => metrics.followed(event) });
   const source = clusterSource ?? createManifestSource(args, sourceOptions);
   const duties = cluster?.duties({ state, build });
   const reporter = createReporter({
@@ -93,6 +94,13 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     ...(source.locate && { locate: source.locate }),
   });
   const metrics = createMetrics({
+    controller: {
+      namespace: process.env['POD_NAMESPACE'] ?? '',
+      pod: process.env['POD_NAME'] ?? '',
+      class: args.controllerClass,
+    },
+    version: version(),
+    ...(duties && { leader: { name: args.electionId, leading: () => duties.leading } }),
     tables: () => engine.counters(),
     objectTables: state.objectTables,
     encodes: () => publisher.counters(),

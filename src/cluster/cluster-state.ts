@@ -1,5 +1,5 @@
-import { deepEqual, type Engine, type Input } from '../derive.ts';
-import { type ObjectKey, objectKey } from '../model/object-ref.ts';
+import { deepEqual, type Engine, type Input, type Table } from '../derive.ts';
+import { type ObjectKey, type ObjectRef, objectKey } from '../model/object-ref.ts';
 import type { Address, EndpointsName } from '../model/proxy-model.ts';
 import type {
   ConfigMap,
@@ -35,7 +35,7 @@ export class ClusterState {
   readonly today: Input<number>;
 
   private readonly inputs: Readonly<
-    Record<ObjectKind, { readonly name: string; set(key: ObjectKey, value: undefined | never): void }>
+    Record<ObjectKind, Table<KubernetesObject> & { set(key: ObjectKey, value: undefined | never): void }>
   >;
 
   constructor(engine: Engine) {
@@ -63,6 +63,11 @@ export class ClusterState {
     return Object.values(this.inputs).map(({ name }) => name);
   }
 
+  /** The object as of the last pass; `undefined` also for kinds that are not watched. */
+  find({ kind, namespace, name }: ObjectRef): KubernetesObject | undefined {
+    return this.tables.get(kind)?.get(objectKey({ namespace, name }));
+  }
+
   /** Takes effect in the engine's next pass. Later changes of the same object win. */
   apply(changes: Iterable<ObjectChange>): void {
     for (const change of changes) {
@@ -75,6 +80,10 @@ export class ClusterState {
     const key = objectKey(object);
     const kept = object.kind === 'Secret' ? withFormerBytes(object, this.secrets.get(key)) : object;
     this.set(object.kind, key, kept);
+  }
+
+  private get tables(): ReadonlyMap<string, Table<KubernetesObject>> {
+    return new Map(Object.entries(this.inputs));
   }
 
   private set(kind: ObjectKind, key: ObjectKey, value: KubernetesObject | undefined): void {

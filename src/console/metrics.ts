@@ -3,6 +3,8 @@ import type { Counters } from '../derive.ts';
 import type { XdsEvent, XdsObserver } from '../xds/observer.ts';
 import { shortTypeName } from '../xds/resource.ts';
 import { addAdmissionMetrics, type ControllerIdentity, type ReviewMeasures } from './admission-metrics.ts';
+import { addControllerMetrics, type LeaderState } from './controller-metrics.ts';
+import { addSourceMetrics, type SourceActivity } from './source-metrics.ts';
 
 export interface MetricSources {
   /** Engine counters, per table. */
@@ -17,6 +19,10 @@ export interface MetricSources {
   readonly held: () => Readonly<Record<string, number>>;
   /** Labels of the metrics that ingress-nginx has too; empty when absent. */
   readonly controller?: ControllerIdentity;
+  /** Absent where nobody is elected. */
+  readonly leader?: LeaderState;
+  /** Of this package. */
+  readonly version?: string;
 }
 
 /** What `/metrics` documents itself with. */
@@ -30,6 +36,8 @@ export interface Metrics {
   readonly observe: XdsObserver;
   /** A pass took this long and, when it changed resources, made this commit. */
   passed(durationMs: number, seq: number | undefined): void;
+  /** Something happened between the source and its API server. */
+  followed(activity: SourceActivity): void;
   /** The webhook has decided. */
   reviewed(review: ReviewMeasures): void;
   render(): Promise<{ readonly contentType: string; readonly text: string }>;
@@ -55,6 +63,13 @@ export function createMetrics(sources: MetricSources): Metrics {
   });
   const latency = createCommitLatency(registry);
   const reviewed = addAdmissionMetrics(registry, sources.controller);
+  const { controller, leader, version = '' } = sources;
+  addControllerMetrics(registry, {
+    ...(controller && { identity: controller }),
+    ...(leader && { leader }),
+    version,
+  });
+  const followed = addSourceMetrics(registry);
   return {
     observe: (event) => {
       xds(event);
@@ -64,6 +79,7 @@ export function createMetrics(sources: MetricSources): Metrics {
       passes.observe(durationMs / 1000);
       if (seq !== undefined) latency.committed(seq);
     },
+    followed,
     reviewed,
     render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
     describe: async () => {
