@@ -19,6 +19,8 @@ export interface ControllerPod {
   readonly ready: boolean;
 }
 
+/** For each of two requests: this is asked at the end of the process. */
+const LAST_POD_TIMEOUT_MS = 3_000;
 /** Labels that differ between the pods before and after a rolling update. */
 const REVISION_LABELS = new Set(['pod-template-hash', 'controller-revision-hash', 'pod-template-generation']);
 
@@ -41,11 +43,14 @@ export async function readControllerPods(client: Requests, own: PodName): Promis
 
 /**
  * Whether no other pod of this controller runs that is to stay: then nothing answers at the published addresses once ours has ended.
- * False also when that cannot be found out.
+ * False also when that cannot be found out within a few seconds.
  */
 export async function isLastPod(client: Requests, own: PodName): Promise<boolean> {
   try {
-    const pods = await readControllerPods(client, own);
+    const quick: Requests = {
+      request: (method, path, options) => client.request(method, path, { ...options, timeoutMs: LAST_POD_TIMEOUT_MS }),
+    };
+    const pods = await readControllerPods(quick, own);
     return pods.every(({ name, running }) => name === own.name || !running);
   } catch {
     return false;

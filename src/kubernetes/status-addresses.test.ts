@@ -206,4 +206,11 @@ describe('the last pod', () => {
     arrange();
     expect(await isLastPod(api, own)).toBe(expected);
   });
+
+  it('is not waited for longer than some seconds', async () => {
+    api.fault = () => 'hang';
+    const asked = isLastPod(api, own);
+    await clock.advance(3_000);
+    expect(await asked).toBe(false);
+  });
 });

@@ -488,7 +488,7 @@ describe('the end', () => {
     api.fault = () => fault;
     status.setAddresses(['192.0.2.9']);
     await settle();
-    expect(await stop(status, true)).toBeLessThanOrEqual(31_000);
+    expect(await stop(status, true)).toBeLessThanOrEqual(11_000);
     const before = api.requests.length;
     api.fault = () => undefined;
     await clock.advance(600_000);

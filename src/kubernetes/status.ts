@@ -43,7 +43,7 @@ export interface StatusWriter {
   readonly counters: Readonly<StatusCounters>;
   /**
    * What is under way comes to its end, within 5 s; nothing new begins. With `clear` a leader then takes our addresses out of the
-   * status of all Ingresses, within 25 s: right only for the last pod of this controller. Never rejects.
+   * status of all Ingresses, within 25 s, or 5 s when the API server is away: right only for the last pod of this controller. Never rejects.
    */
   stop(options: { readonly clear: boolean }): Promise<void>;
 }
@@ -113,7 +113,7 @@ class IngressStatusWriter implements StatusWriter {
       this.dueAt.delete(key);
     } else {
       if (programmed) this.dueAt.delete(key);
-      else if (!entry.served) this.awaitProxies(key);
+      else if (!entry.overdue && !this.dueAt.has(key)) this.awaitProxies(key);
       Object.assign(entry, { served, programmed, leaving: false });
     }
     this.reconcile(key, entry);
@@ -163,11 +163,20 @@ class IngressStatusWriter implements StatusWriter {
       for (const [key, entry] of this.entries) {
         if (this.mayHaveOurs(entry)) this.queue.add(key);
       }
-      await this.queue.idle(CLEAR_MS);
+      await this.queueSettled();
       this.phase = 'stopped';
     }
     this.queue.clear();
     this.ending.abort();
+  }
+
+  /** Until nothing is left, nothing comes forward any more, or the time is up. */
+  private async queueSettled(): Promise<void> {
+    for (let waitedMs = 0; waitedMs < CLEAR_MS; waitedMs += STOP_MS) {
+      const before = this.queue.size;
+      await this.queue.idle(STOP_MS);
+      if (this.queue.size === 0 || this.queue.size >= before) return;
+    }
   }
 
   private entry(key: ObjectKey): Entry {
@@ -248,7 +257,6 @@ class IngressStatusWriter implements StatusWriter {
   }
 
   private awaitProxies(key: ObjectKey): void {
-    this.dueAt.delete(key);
     this.dueAt.set(key, this.clock.now() + this.options.ackTimeoutMs);
     this.cancelDue ??= this.clock.after(this.options.ackTimeoutMs, () => this.fallDue());
   }

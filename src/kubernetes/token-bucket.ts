@@ -29,12 +29,6 @@ export class TokenBucket {
     return this.tokens >= 1 ? 0 : Math.ceil(((1 - this.tokens) / this.perSecond) * 1000);
   }
 
-  /** Nothing was taken lately: a new one is the same. */
-  get full(): boolean {
-    this.fill();
-    return this.tokens >= this.burst;
-  }
-
   private fill(): void {
     const now = this.clock.now();
     this.tokens = Math.min(this.burst, this.tokens + ((now - this.filledAt) / 1000) * this.perSecond);
