@@ -3,9 +3,10 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
+import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
-import { KubeConfig, loadYaml } from '@kubernetes/client-node';
+import type { KubeConfig } from '@kubernetes/client-node';
 import { KubernetesConfigError, KubernetesUnreachable } from './errors.ts';
 
 export interface ConnectionOptions {
@@ -96,9 +97,17 @@ interface Current {
   value: Access | undefined;
 }
 
+/**
+ * The library takes most of a second and some 80 MB, types of every object included: it is loaded with the first connection, so
+ * that whoever serves a folder of manifests does without.
+ */
+function library(): typeof import('@kubernetes/client-node') {
+  return createRequire(import.meta.url)('@kubernetes/client-node');
+}
+
 function loadConfig(options: ConnectionOptions): KubeConfig {
   const { kubeconfig, apiserverHost, certificateAuthority } = options;
-  const config = new KubeConfig();
+  const config = new (library().KubeConfig)();
   const from = readConfig(config, options);
   if (apiserverHost !== undefined || config.getCurrentCluster() !== null) {
     const known = config.getCurrentCluster();
@@ -156,7 +165,7 @@ function readFile(config: KubeConfig, path: string, load: () => void): string {
 
 /** `tokenFile` of a user, which the library does not know in kubeconfig files. */
 function readTokenFiles(config: KubeConfig, path: string): void {
-  const { users } = loadYaml<{ users?: readonly { name?: string; user?: { tokenFile?: unknown } }[] }>(
+  const { users } = library().loadYaml<{ users?: readonly { name?: string; user?: { tokenFile?: unknown } }[] }>(
     readFileSync(path, 'utf8'),
   );
   for (const { name, user } of users ?? []) {

@@ -19,7 +19,7 @@ interface PlacedFault {
 /** What is wrong between the API server and here, and with the shape of objects. */
 export class SourceDiagnostics {
   private readonly onChange: (change: DiagnosticChange) => void;
-  private readonly byOrigin = new Map<unknown, readonly Diagnostic[]>();
+  private readonly origins: (() => readonly Diagnostic[])[] = [];
   private readonly faults = new Map<Place, PlacedFault>();
   /** The first of those without an answer: the others say the same. */
   private unreachable: Diagnostic | undefined;
@@ -30,11 +30,9 @@ export class SourceDiagnostics {
     this.onChange = onChange;
   }
 
-  /** Everything that `origin` has to say. */
-  set(origin: unknown, diagnostics: readonly Diagnostic[]): void {
-    if (diagnostics.length > 0) this.byOrigin.set(origin, diagnostics);
-    else this.byOrigin.delete(origin);
-    this.tellSoon();
+  /** Asked each time for everything that it has to say. */
+  addOrigin(origin: () => readonly Diagnostic[]): void {
+    this.origins.push(origin);
   }
 
   setFault(place: Place, fault: Fault | undefined, isOptional: boolean): void {
@@ -50,12 +48,12 @@ export class SourceDiagnostics {
     return [
       ...(this.unreachable === undefined ? [] : [this.unreachable]),
       ...faults.filter(({ fault }) => isRefusal(fault)).map(describeRefusal),
-      ...[...this.byOrigin.values()].flat(),
+      ...this.origins.flatMap((origin) => origin()),
     ];
   }
 
-  /** Once for what changes together: a list may bring thousands. */
-  private tellSoon(): void {
+  /** What changed is told once for what changes together: a list may bring thousands. */
+  tellSoon(): void {
     if (this.isPending) return;
     this.isPending = true;
     setImmediate(() => {

@@ -211,7 +211,7 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Kubern
   }
 
   function addStore(feed: Feed & { readonly kind: ObjectKind }): void {
-    const store: ObjectStore = new ObjectStore({
+    const store = new ObjectStore({
       kind: feed.kind,
       isWanted: BY_REFERENCE.has(feed.kind) ? (ref) => scope.includes(ref) && wanted.has(ref) : () => true,
       onUpsert,
@@ -219,8 +219,9 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Kubern
         if (BY_REFERENCE.has(feed.kind) || scope.includes(object)) onRemove(object);
       },
       onListed: () => markRead(feed),
-      onDiagnostics: () => diagnostics.set(store, store.diagnostics()),
+      onDiagnostics: () => diagnostics.tellSoon(),
     });
+    diagnostics.addOrigin(() => store.diagnostics());
     stores.push({ feed, store });
     unread.add(feed);
   }
