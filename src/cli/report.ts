@@ -5,6 +5,7 @@ import { describeRef } from '../model/object-ref.ts';
 import type { ProxyModel } from '../model/proxy-model.ts';
 import type { XdsEvent } from '../xds/observer.ts';
 import { shortTypeName } from '../xds/resource.ts';
+import { statusCodes } from '../xds/stream.ts';
 import type { Logger } from './logger.ts';
 import { createRareWarning } from './rare-warning.ts';
 import { curlCommands, servedTable } from './served-table.ts';
@@ -79,9 +80,6 @@ function fieldsOf({ code, ref, field }: Diagnostic): Record<string, unknown> {
   return { code, ...(ref && { object: describeRef(ref) }), ...(field !== undefined && { field }) };
 }
 
-/** gRPC status */
-const PERMISSION_DENIED = 7;
-
 function reportXds(logger: Logger, warnRarely: (message: string) => void, event: XdsEvent): void {
   if (event.kind === 'nack') {
     const resources = event.resources.map(
@@ -97,7 +95,7 @@ function reportXds(logger: Logger, warnRarely: (message: string) => void, event:
     logger.warn(`secrets ${whose} are withheld from stream ${event.stream} of client ${event.client} (--xds-client)`);
   } else if (event.kind === 'closed' && event.status !== undefined && event.status.code !== 0) {
     // Who is refused tries again every few seconds.
-    const isRefusal = event.status.code === PERMISSION_DENIED;
+    const isRefusal = event.status.code === statusCodes.permissionDenied;
     const message = `stream of an Envoy ended: ${event.status.message}`;
     if (isRefusal) warnRarely(message);
     else logger.warn(message);

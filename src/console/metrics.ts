@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { Counters } from '../derive.ts';
 import type { XdsEvent, XdsObserver } from '../xds/observer.ts';
 import { shortTypeName } from '../xds/resource.ts';
+import { statusCodes } from '../xds/stream.ts';
 import { addAdmissionMetrics, type ControllerIdentity, type ReviewMeasures } from './admission-metrics.ts';
 import { addControllerMetrics, type LeaderState } from './controller-metrics.ts';
 import { addSourceMetrics, type SourceActivity } from './source-metrics.ts';
@@ -152,10 +153,18 @@ function addXdsMetrics(registry: Registry): XdsObserver {
   const acks = counter('acks_total', 'Responses that Envoy accepted');
   const nacks = counter('nacks_total', 'Responses that Envoy rejected');
   const gates = counter('gate_timeouts_total', 'Responses that waited too long for the clusters they need');
+  const refusals = new Counter({
+    name: `${PREFIX}refusals_total`,
+    help: 'Connections and streams of clients that may not connect',
+    registers: [registry],
+  });
   return (event: XdsEvent) => {
     if (event.kind === 'opened') streams.inc();
-    else if (event.kind === 'closed') streams.dec();
-    else if (event.kind === 'ack') acks.inc(typeLabel(event));
+    else if (event.kind === 'refused') refusals.inc();
+    else if (event.kind === 'closed') {
+      streams.dec();
+      if (event.status?.code === statusCodes.permissionDenied) refusals.inc();
+    } else if (event.kind === 'ack') acks.inc(typeLabel(event));
     else if (event.kind === 'nack') nacks.inc(typeLabel(event));
     else if (event.kind === 'gateTimeout') gates.inc(typeLabel(event));
     else if (event.kind === 'response') {

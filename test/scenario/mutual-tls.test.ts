@@ -224,6 +224,9 @@ test('Envoys that may not connect get nothing, and the log says why', async () =
     expect(await status(HOST, false)).toBeUndefined();
     await edge.stop();
   }
+  const { body } = await send({ port: ports.health, host: 'x', path: '/metrics' });
+  const [, refusals] = /^ingress_xds_refusals_total (\d+)$/m.exec(body) ?? [];
+  expect(Number(refusals)).toBeGreaterThanOrEqual(Object.keys(reasons).length);
 });
 
 test('an Envoy does not talk to a control plane of another name', async () => {
