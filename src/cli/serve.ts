@@ -8,6 +8,7 @@ import type { Logger } from './logger.ts';
 import { ServeReadiness } from './readiness.ts';
 import { outliveTerminal, signalExitCode, watchEndRequests } from './signals.ts';
 import { xdsDelivery } from './xds-delivery.ts';
+import { DEFAULT_CLIENT } from './xds-tls.ts';
 import { credentialPaths, parseClients } from './xds-tls-arguments.ts';
 
 /**
@@ -83,7 +84,13 @@ async function openCredentials(
   log: (level: 'info' | 'warn' | 'error', message: string) => void,
 ): Promise<CredentialFiles | undefined> {
   const paths = credentialPaths(args);
-  if (paths === undefined) return undefined;
+  if (paths === undefined) {
+    // Who gives a list believes that it is looked at.
+    if (args.xdsClient.join() !== DEFAULT_CLIENT) {
+      throw new UsageError('--xds-client is for mutual TLS: it needs --xds-certificate, --xds-key and --xds-ca');
+    }
+    return undefined;
+  }
   if (args.xdsInsecure)
     throw new UsageError('--xds-insecure is without meaning with --xds-certificate: TCP is encrypted');
   if (args.xdsAddress.every((address) => address.startsWith('unix:'))) {

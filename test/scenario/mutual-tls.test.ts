@@ -292,6 +292,7 @@ test.each([
     ['serve', '--manifests', '.', '--xds-certificate', '/no/c', '--xds-key', '/no/k', '--xds-ca', '/no/a'],
     '/no/c: cannot be read: ENOENT',
   ],
+  ['serve with a list and no certificate', ['serve', '--manifests', '.', '--xds-client', 'edge'], 'is for mutual TLS'],
   ['serve with a client without a name', ['serve', '--manifests', '.', '--xds-client', '=shop'], '--xds-client'],
   [
     'serve with a namespace that is none',
