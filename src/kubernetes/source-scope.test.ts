@@ -4,7 +4,7 @@ import type { RawObject } from './testing.ts';
 
 describe('references', () => {
   it('hands a new Ingress over together with its Secret, which is read by a list', async () => {
-    const world = await createWorld({ fill: fillShop });
+    const world = await createWorld({ fill: fillShop, factor: 1 });
     world.api.put('Secret', secret('late'));
     await world.source.start();
     await world.until(() => world.api.watches.size === 6, 'all watches');
@@ -24,7 +24,7 @@ describe('references', () => {
   });
 
   it('holds only the Ingress that waits, and that for five seconds at most', async () => {
-    const world = await createWorld({ fill: fillShop, factor: 10 });
+    const world = await createWorld({ fill: fillShop, factor: 4 });
     world.api.put('Secret', secret('late'));
     await world.source.start();
     await world.until(() => world.api.watches.size === 6, 'all watches');
@@ -146,5 +146,28 @@ describe('namespace selector', () => {
     for (const kind of ['Ingress', 'Secret', 'Service', 'Namespace'] as const) {
       expect(world.api.count('list', kind), kind).toBe(1);
     }
+  });
+
+  it('takes Secrets of other namespaces with their namespace, also those that a served Ingress refers to', async () => {
+    const world = await createWorld({
+      namespaceSelector: 'team=a',
+      fill: (api) => {
+        fillShop(api);
+        api.put('Namespace', namespace('shop', 'a'));
+        api.put('Namespace', namespace('other', 'b'));
+        api.put('Ingress', ingress('borrower', 'other.tls'));
+        api.put('Secret', secret('tls', 'other'));
+      },
+    });
+    const namespaces = ['Namespace shop', 'Namespace other'];
+    await world.source.start();
+    await world.settled(...namespaces, 'Secret other/tls');
+    world.api.put('Namespace', namespace('other', 'a'));
+    await world.settled(...namespaces);
+    world.api.put('Secret', secret('tls', 'other'));
+    await world.settled(...namespaces);
+    world.api.put('Namespace', namespace('other', 'b'));
+    await world.settled(...namespaces, 'Secret other/tls');
+    expect(world.known.has('Ingress shop/borrower')).toBe(true);
   });
 });

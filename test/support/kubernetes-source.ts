@@ -95,8 +95,12 @@ export async function createWorld({ fill, factor = 50, named = [], ...options }:
   };
 }
 
-function referencesOf(ingress: Ingress): ObjectRef[] {
-  return ingress.tls.map(({ secretName = '' }) => ({ kind: 'Secret', namespace: ingress.namespace, name: secretName }));
+/** `tls`, or `other.tls` for one of another namespace. */
+function referencesOf({ namespace, tls }: Ingress): ObjectRef[] {
+  return tls.map(({ secretName = '' }) => {
+    const [name = '', elsewhere = namespace] = secretName.split('.').toReversed();
+    return { kind: 'Secret', namespace: elsewhere, name };
+  });
 }
 
 export function keyOf(object: {
