@@ -33,8 +33,8 @@ export class ServeReadiness implements ReadinessWatch {
   }
 }
 
-/** Listeners of HTTP and HTTPS. */
-const LISTENERS = 2;
+/** By name: those of TCP services may be open before a certificate has come for HTTPS. */
+const LISTENERS = ['http', 'https'];
 const POLL_MS = 20;
 
 /**
@@ -44,11 +44,11 @@ const POLL_MS = 20;
 export class RunReadiness implements ReadinessWatch {
   /** Resolves when traffic is served for the first time. */
   readonly ready: Promise<void>;
-  private readonly admin: Pick<EnvoyAdmin, 'listenersActive'>;
+  private readonly admin: Pick<EnvoyAdmin, 'activeListeners'>;
   private readonly onReady: () => void;
   private state: 'unconnected' | 'programmed' | 'ready' = 'unconnected';
 
-  constructor(admin: Pick<EnvoyAdmin, 'listenersActive'>) {
+  constructor(admin: Pick<EnvoyAdmin, 'activeListeners'>) {
     this.admin = admin;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.ready = promise;
@@ -71,9 +71,9 @@ export class RunReadiness implements ReadinessWatch {
   }
 
   private poll(): void {
-    this.admin.listenersActive().then(
+    this.admin.activeListeners().then(
       (active) => {
-        if (active >= LISTENERS) {
+        if (LISTENERS.every((name) => active.includes(name))) {
           this.state = 'ready';
           this.onReady();
         } else this.pollLater();

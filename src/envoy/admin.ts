@@ -14,8 +14,8 @@ export interface Traffic {
 export interface EnvoyAdmin {
   /** Whether Envoy has its first configuration and does not drain. Never rejects: no answer is `false`. */
   ready(): Promise<boolean>;
-  /** Listeners that take connections. */
-  listenersActive(): Promise<number>;
+  /** Names of the listeners that take connections: not of those that still wait for something, such as a certificate. */
+  activeListeners(): Promise<readonly string[]>;
   traffic(): Promise<Traffic>;
   /** From now on `ready` is false and every answer asks its client to close the connection; new ones are still taken. */
   failHealthCheck(): Promise<void>;
@@ -46,9 +46,9 @@ export function createAdmin(options: AdminOptions): EnvoyAdmin {
         return false;
       }
     },
-    listenersActive: async () => {
-      const stats = await readStats(options, '^listener_manager\\.total_listeners_active$');
-      return sum(stats, () => true);
+    activeListeners: async () => {
+      const { listener_statuses: listeners = [] } = await readJson<ListenersPage>(options, '/listeners?format=json');
+      return listeners.map(({ name }) => name);
     },
     traffic: async () => {
       const stats = await readStats(options, '^(listener|http)\\..*\\.downstream_(cx|rq)_active$');
@@ -63,16 +63,26 @@ export function createAdmin(options: AdminOptions): EnvoyAdmin {
   };
 }
 
+/** Envoy leaves out what is empty. */
+interface ListenersPage {
+  readonly listener_statuses?: readonly { readonly name: string }[];
+}
+
 interface Stat {
   readonly name: string;
   readonly value: number;
 }
 
 async function readStats(options: AdminOptions, filter: string): Promise<readonly Stat[]> {
-  const { status, body } = await call(options, 'GET', `/stats?format=json&filter=${encodeURIComponent(filter)}`);
-  if (status !== 200) throw new AdminError(`Envoy's admin interface answered ${status} to /stats`);
-  const { stats } = JSON.parse(body) as { readonly stats: readonly Partial<Stat>[] };
+  const path = `/stats?format=json&filter=${encodeURIComponent(filter)}`;
+  const { stats } = await readJson<{ readonly stats: readonly Partial<Stat>[] }>(options, path);
   return stats.filter((stat): stat is Stat => stat.name !== undefined && typeof stat.value === 'number');
+}
+
+async function readJson<T>(options: AdminOptions, path: string): Promise<T> {
+  const { status, body } = await call(options, 'GET', path);
+  if (status !== 200) throw new AdminError(`Envoy's admin interface answered ${status} to ${path}`);
+  return JSON.parse(body) as T;
 }
 
 /** Each listener is counted once as a whole and once more for each worker. */

@@ -66,7 +66,7 @@ test('the socket is for its user alone', async () => {
 
 test('listeners, connections and requests are counted, the admin interface is not', async () => {
   await startEnvoy();
-  await eventually('the listener', async () => (await admin.listenersActive()) === 1);
+  await eventually('the listener', async () => (await admin.activeListeners()).length === 1);
   expect(await admin.traffic()).toEqual({ connections: 0, httpConnections: 0, requests: 0 });
 
   const idle = connect(port, '127.0.0.1');

@@ -108,7 +108,10 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     controller.notify(true);
   };
   await settled();
-  const listening = async () => (await admin.listenersActive()) >= 2;
+  const listening = async () => {
+    const active = await admin.activeListeners();
+    return active.includes('http') && active.includes('https');
+  };
   await poll(listening, () => `the listeners of Envoy did not open:\n${envoy.log()}`);
   return {
     httpPort,
