@@ -1,10 +1,9 @@
 import { tmpdir } from 'node:os';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { LogLevel } from '../envoy/command-line.ts';
 import { findPortFaults, type ProxyPort } from './port-check.ts';
 import { type ControlPlaneProcess, createProcessTree, type LogEntry, type ProxyProcess } from './process-tree.ts';
 import { createRuntimeFolder, type RuntimePaths, removeRuntimeFolder } from './runtime-folder.ts';
-import { type EndRequests, outliveTerminal, signalExitCode, watchEndRequests } from './signals.ts';
+import { type EndRequests, outliveTerminal, pauseUntilSignal, signalExitCode, watchEndRequests } from './signals.ts';
 
 /** A proxy that this process runs beside its control plane. */
 export interface ParentProxy {
@@ -53,16 +52,12 @@ export async function runParent(options: ParentOptions): Promise<number> {
     const code = await runTree(options, paths, requests);
     await removeRuntimeFolder(paths);
     // Whoever waits for the folder to go (`wait-shutdown`) would otherwise be ended together with its container.
-    if (code === 0) await pause(options.postGraceMs ?? 0, requests.second);
+    if (code === 0) await pauseUntilSignal(options.postGraceMs ?? 0);
     return code;
   } finally {
     await removeRuntimeFolder(paths);
     requests.close();
   }
-}
-
-async function pause(ms: number, interrupt: AbortSignal): Promise<void> {
-  if (ms > 0) await delay(ms, undefined, { signal: interrupt }).catch(() => {});
 }
 
 async function runTree(options: ParentOptions, paths: RuntimePaths, requests: EndRequests): Promise<number> {

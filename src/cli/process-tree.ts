@@ -31,6 +31,8 @@ export interface ControlPlaneProcess {
   readonly args: readonly string[];
   /** Added to the environment of this process. */
   readonly env?: Readonly<Record<string, string>>;
+  /** How long it may take to end when it is asked to, in milliseconds; default: 2,000. */
+  readonly stopMs?: number;
 }
 
 export interface ProcessTreeOptions {
@@ -55,8 +57,9 @@ export interface ProcessTree {
   kill(): void;
 }
 
-const CONTROL_PLANE_SIGNAL_AFTER_MS = 2_000;
-const CONTROL_PLANE_KILL_AFTER_MS = 5_000;
+const CONTROL_PLANE_STOP_MS = 2_000;
+/** From SIGTERM to SIGKILL, for a control plane that has not ended in time. */
+const CONTROL_PLANE_SIGNAL_MS = 3_000;
 
 export function createProcessTree(options: ProcessTreeOptions): ProcessTree {
   const { onLog, proxy: kind } = options;
@@ -113,10 +116,8 @@ export function createProcessTree(options: ProcessTreeOptions): ProcessTree {
       await proxy.stop(kind.stop);
       controlPlane.disableRestart();
       send(controlPlane.child(), { type: 'stop' });
-      await controlPlane.stop({
-        signalAfterMs: CONTROL_PLANE_SIGNAL_AFTER_MS,
-        killAfterMs: CONTROL_PLANE_KILL_AFTER_MS,
-      });
+      const { stopMs = CONTROL_PLANE_STOP_MS } = options.controlPlane;
+      await controlPlane.stop({ signalAfterMs: stopMs, killAfterMs: stopMs + CONTROL_PLANE_SIGNAL_MS });
       await guard.stop();
     },
     kill: () => {

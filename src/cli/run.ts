@@ -11,6 +11,8 @@ import type { LogEntry } from './process-tree.ts';
 const DRAIN_TIMEOUT_S = 240;
 /** As long as ingress-nginx waits for its pod to be removed. */
 const POST_GRACE_S = 10;
+/** The last replica takes back the addresses of all Ingresses, with an API server that may be slow. */
+const CLUSTER_STOP_MS = 15_000;
 
 /** The command `run`: the parent of control plane and Envoy, which gets the same flags. Resolves with the exit code. */
 export async function run(args: RunArguments, flags: readonly string[]): Promise<number> {
@@ -27,7 +29,11 @@ export async function run(args: RunArguments, flags: readonly string[]): Promise
       drain: drainSettings(args),
       ...(args.envoyConcurrency !== undefined && { concurrency: args.envoyConcurrency }),
     }),
-    controlPlane: { modulePath: mainModule(), args: ['control-plane', ...flags] },
+    controlPlane: {
+      modulePath: mainModule(),
+      args: ['control-plane', ...flags],
+      ...(servesCluster(args) && { stopMs: CLUSTER_STOP_MS }),
+    },
     ports: [
       { port: args.httpPort, flag: '--http-port' },
       { port: args.httpsPort, flag: '--https-port' },

@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 
 const ENDING: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
@@ -35,6 +36,16 @@ export function watchEndRequests(): EndRequests {
       for (const signal of ENDING) process.off(signal, onSignal);
     },
   };
+}
+
+/** Waits, where nothing is left that a signal could cut short but this. To be called while end requests are watched. */
+export async function pauseUntilSignal(ms: number): Promise<void> {
+  if (ms === 0) return;
+  const signalled = new AbortController();
+  const onSignal = () => signalled.abort();
+  for (const signal of ENDING) process.on(signal, onSignal);
+  await delay(ms, undefined, { signal: signalled.signal }).catch(() => {});
+  for (const signal of ENDING) process.off(signal, onSignal);
 }
 
 /** The exit code of a process that a signal has ended, as shells give it. */
