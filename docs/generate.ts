@@ -64,8 +64,9 @@ function flags(): string {
     '- refused: nothing starts, and the message says what to write instead.',
     '',
     'Whatever is not in these tables is refused, with the name that was probably meant. Values are written as for',
-    'ingress-nginx: `--flag=value` or `--flag value`, `--flag` or `--flag=false` where the value is true or false, `_` for `-`',
-    'in names, durations such as `30s` or `1m30s`. A flag that is given twice counts as given last; an empty value is none.',
+    'ingress-nginx: `--configmap=a/b` or `--configmap a/b`, `--profiling` or `--profiling=false` where the value is true or',
+    'false, `_` for `-` in names, durations such as `30s` or `1m30s`. A flag that is given twice counts as given last; an empty',
+    'value is none.',
     '',
     ...sections,
   ].join('\n');
