@@ -4,15 +4,17 @@
  */
 import { join } from 'node:path';
 import { runVitest } from '../support/run-vitest.ts';
-import { signalInside, UNSHARE } from './support/namespace.ts';
+import { createEntrance } from './support/enter.ts';
+import { signalInside } from './support/namespace.ts';
 import { prepare } from './support/prepare.ts';
 
 try {
   await prepare((line) => console.log(line));
   const config = ['--config', join(import.meta.dirname, 'vitest.config.ts')];
-  const inside = [...UNSHARE, process.execPath, join(import.meta.dirname, 'support/inside.ts')];
+  const entrance = createEntrance();
   const args = [...config, ...process.argv.slice(2)];
-  process.exitCode = await runVitest(args, { wrapper: inside, signal: signalInside });
+  process.exitCode = await runVitest(args, { wrapper: entrance.command, signal: signalInside });
+  entrance.close();
 } catch (error) {
   console.error(`test:cluster: ${(error as Error).message}`);
   console.log('0 passed, 1 failed');

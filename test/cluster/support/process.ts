@@ -1,7 +1,7 @@
 /** A program that a test starts, with its output in a file. It ends with the test process, however that ends. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface ProcessOptions {
@@ -21,7 +21,7 @@ export interface RunningProcess {
   running(): boolean;
   /** Resolves with the exit code or the signal. */
   readonly exit: Promise<number | NodeJS.Signals>;
-  /** Everything that it has printed. */
+  /** Everything that it has printed, without what others of its name have. */
   log(): string;
   signal(signal: NodeJS.Signals): void;
   /** Sends the signal, after `killAfterMs` SIGKILL, and waits for the end. Nothing happens when it has ended. */
@@ -33,6 +33,7 @@ const KILL_AFTER_MS = 8_000;
 export function startProcess({ name, program, args = [], folder, env }: ProcessOptions): RunningProcess {
   const logPath = join(folder, `${name}.log`);
   const output = openSync(logPath, 'a');
+  const logBegin = fstatSync(output).size;
   // The kernel kills it when the process that started it dies: no leftovers on the fixed ports of the cluster.
   const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', program, ...args], {
     stdio: ['ignore', output, output],
@@ -52,7 +53,7 @@ export function startProcess({ name, program, args = [], folder, env }: ProcessO
     child,
     running,
     exit,
-    log: () => readFileSync(logPath, 'utf8'),
+    log: () => readFileSync(logPath).subarray(logBegin).toString(),
     signal,
     stop: async (which = 'SIGTERM', killAfterMs = KILL_AFTER_MS) => {
       signal(which);

@@ -21,7 +21,9 @@ export interface ProductOptions {
   readonly account: Account;
   /** Default: the account's. */
   readonly kubeconfig?: string;
-  /** On top of what `defaultArgs` says. */
+  /** Where published addresses come from; default: `--publish-status-address` with `PUBLISHED_ADDRESS`. */
+  readonly publish?: readonly string[];
+  /** On top of all others. */
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** Default: 10254. */
@@ -46,8 +48,10 @@ export interface Product {
 /** The address that the product publishes; its Envoy listens on 80 and 443 there. */
 export const PUBLISHED_ADDRESS = NODE_ADDRESS;
 const HEALTH_PORT = 10254;
+/** A machine that does other things as well takes long to start Node and Envoy. */
+const READY_MS = 60_000;
 /** Ending is not what most tests are about. */
-const QUICK_END = ['--drain-timeout', '1'];
+const QUICK_END = ['--drain-timeout', '1', '--post-shutdown-grace-period', '0'];
 
 export function startProduct(cluster: Cluster, options: ProductOptions): Product {
   const { command = 'run', name = 'ingress-xds-0', account, healthPort = HEALTH_PORT } = options;
@@ -58,10 +62,11 @@ export function startProduct(cluster: Cluster, options: ProductOptions): Product
     command,
     '--kubeconfig',
     options.kubeconfig ?? account.kubeconfig,
-    '--publish-status-address',
-    PUBLISHED_ADDRESS,
+    ...(options.publish ?? ['--publish-status-address', PUBLISHED_ADDRESS]),
     '--healthz-port',
     String(healthPort),
+    // What is asked for, the tests know.
+    '--access-log=false',
     ...(command === 'run' ? ['--envoy-concurrency', '1', ...QUICK_END] : ['--xds-address', `unix:${xdsSocket}`]),
     ...(options.args ?? []),
   ];
@@ -85,7 +90,7 @@ export function startProduct(cluster: Cluster, options: ProductOptions): Product
         if (!product.running()) throw new HopelessError(`the product has ended:\n${tail(product)}`);
         return (await health('/readyz')) === 200;
       };
-      await eventually(`${name} ready`, isReady, { describe: () => tail(product) });
+      await eventually(`${name} ready`, isReady, { timeoutMs: READY_MS, describe: () => tail(product) });
     },
     health,
     metrics: async () => parseMetrics((await send({ port: healthPort, host: 'health', path: '/metrics' })).body),
