@@ -48,10 +48,7 @@ async function deploy(options: Omit<EchoServiceOptions, 'name' | 'namespace'>): 
   host = `${ns}.test`;
   const manifest = ingress({ name: 'web', namespace: ns, rules: [{ host, paths: [{ service: 'web:http' }] }] });
   applied.push(manifest);
-  await cluster.kubectl(
-    ['apply', '-f', '-'],
-    JSON.stringify(echoService({ namespace: ns, name: 'web', ...options })),
-  );
+  await cluster.kubectl(['apply', '-f', '-'], JSON.stringify(echoService({ namespace: ns, name: 'web', ...options })));
   await cluster.api.apply(manifest);
   await untilReady(options.replicas ?? 1);
   await served(host, { product });
@@ -61,7 +58,11 @@ async function deploy(options: Omit<EchoServiceOptions, 'name' | 'namespace'>): 
 /** Waits until so many pods are ready, and Envoy has them and no other. */
 async function untilReady(count: number): Promise<void> {
   const addresses = await readyEndpoints(cluster, ns, 'web', count);
-  await untilHosts(admin, `${ns}/web/80`, addresses.map((address) => `${address}:8080`));
+  await untilHosts(
+    admin,
+    `${ns}/web/80`,
+    addresses.map((address) => `${address}:8080`),
+  );
 }
 
 interface Pod {

@@ -38,7 +38,9 @@ export async function hostsOf(socketPath: string, cluster: string): Promise<read
   const hosts: readonly HostStatus[] = status?.host_statuses ?? [];
   return (
     status &&
-    hosts.map(({ address: { socket_address: at } }) => `${at.address}:${at.port_value}`).toSorted((a, b) => (a < b ? -1 : 1))
+    hosts
+      .map(({ address: { socket_address: at } }) => `${at.address}:${at.port_value}`)
+      .toSorted((a, b) => (a < b ? -1 : 1))
   );
 }
 

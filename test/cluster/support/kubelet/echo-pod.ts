@@ -5,6 +5,7 @@
  * Environment: PORT (8080), DRAIN_MS (1000), START_MS and ANSWER_MS (0: delays), FAIL_PATH (a path that answers 500).
  */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { echoWebSocket } from '../../../../src/files/echo-websocket.ts';
 
@@ -28,7 +29,10 @@ const server = createServer({ keepAliveTimeout: 300_000 }, async ({ method = '',
   response.setHeader('content-type', 'application/json');
   response.end(JSON.stringify(answer));
 });
+const webSockets = new Set<Duplex>();
 server.on('upgrade', (request, socket, head) => {
+  webSockets.add(socket);
+  socket.on('close', () => webSockets.delete(socket));
   socket.on('error', () => socket.destroy());
   echoWebSocket(request, socket, head, []);
 });
@@ -36,6 +40,7 @@ process.on('SIGTERM', async () => {
   await delay(Number(env['DRAIN_MS'] ?? 1000));
   server.close(() => process.exit(0));
   server.closeIdleConnections();
+  for (const socket of webSockets) socket.end();
 });
 await delay(Number(env['START_MS'] ?? 0));
 server.listen(Number(env['PORT'] ?? 8080), env['POD_IP']);
