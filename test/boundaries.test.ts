@@ -46,7 +46,7 @@ const rules: Readonly<Record<string, Rule>> = {
     ],
   },
   'nginx/planted.ts': {
-    allowed: ['./quote.ts', '../derive.ts', '../model/route.ts', 'node:crypto', 'eta'],
+    allowed: ['./quote.ts', '../derive.ts', '../model/route.ts', 'node:crypto', 'node:vm', 'eta'],
     forbidden: ['../envoy/emit.ts', '../ingress/build.ts', '../xds/store.ts', '../cli/main.ts', 'node:fs', 'node:net'],
   },
   'ingress/planted.ts': {

@@ -3,20 +3,21 @@ import { type MessageName, toJson } from '../envoy/codec.ts';
 import { typeUrlPrefix } from '../envoy/schema.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import {
-  buildOptionsFrom,
-  ConfigurationError,
   checkIngressArguments,
   checkSource,
   type IngressArguments,
   type SourceArguments,
+  UsageError,
 } from './flags.ts';
 import { generateCertificate } from './generated-certificate.ts';
-import { createManifestSource } from './manifest-source.ts';
 import { createPipeline } from './pipeline.ts';
-import { describeDiagnostic, positionOf } from './report.ts';
+import { describeDiagnostic } from './report.ts';
+import { runOnce, translateBuildOptions } from './run-once.ts';
 
 export interface TranslateArguments extends SourceArguments, IngressArguments {
+  readonly proxy: 'envoy' | 'nginx';
   readonly output: 'yaml' | 'json';
+  readonly nginxTemplate?: string;
 }
 
 /** Resources by kind, each sorted by name, in Envoy's JSON form: what `/config_dump` would show. */
@@ -45,17 +46,33 @@ const SECTIONS = {
 
 const GENERATED_PLACEHOLDER = '[generated at start]';
 
-/** The command `translate`: resources to the standard output, Diagnostics to the standard error. Resolves with the exit code. */
+/** The command `translate`: the output to the standard output, Diagnostics to the standard error. Resolves with the exit code. */
 export async function translate(args: TranslateArguments): Promise<number> {
   checkIngressArguments(args);
   checkSource(args);
-  const { resources, diagnostics } = await translateManifests(args);
+  if (args.nginxTemplate !== undefined && args.proxy !== 'nginx') {
+    throw new UsageError('--nginx-template needs --proxy nginx');
+  }
+  const { text, diagnostics } = args.proxy === 'nginx' ? await nginxOutput(args) : await envoyOutput(args);
   for (const diagnostic of diagnostics)
     process.stderr.write(`${diagnostic.severity}: ${describeDiagnostic(diagnostic)}\n`);
-  const text =
-    args.output === 'json' ? `${JSON.stringify(resources, null, 2)}\n` : stringify(resources, { lineWidth: 0 });
   process.stdout.write(text);
   return 0;
+}
+
+async function envoyOutput(args: TranslateArguments) {
+  const { resources, diagnostics } = await translateManifests(args);
+  return { text: args.output === 'json' ? json(resources) : stringify(resources, { lineWidth: 0 }), diagnostics };
+}
+
+async function nginxOutput(args: TranslateArguments) {
+  const { translateToNginx } = await import('./translate-nginx.ts');
+  const { text, config, diagnostics } = await translateToNginx(args);
+  return { text: args.output === 'json' ? json(config) : text, diagnostics };
+}
+
+function json(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
 }
 
 /** Manifests in, resources out; the same manifests give the same output, but for revealed generated keys. */
@@ -64,29 +81,12 @@ export async function translateManifests(
   options: TranslateOptions = {},
 ): Promise<Translation> {
   const generatedCertificate = await generateCertificate();
-  const { state, store, controller } = createPipeline({
-    build: {
-      ...buildOptionsFrom(args),
-      ...(options.zone !== undefined && { zone: options.zone }),
-      generatedCertificate,
-    },
+  const pipeline = createPipeline({
+    build: translateBuildOptions(args, generatedCertificate, options.zone),
     emit: { ipv6: true, accessLog: args.accessLog, routeSharding: args.routeSharding },
   });
-  const source = createManifestSource(
-    { ...args, watch: false },
-    {
-      state,
-      onApplied: () => {},
-      onDiagnostics: () => {},
-      onError: (error) => {
-        throw error;
-      },
-    },
-  );
-  await source.start().catch((error: Error) => {
-    throw new ConfigurationError(`--manifests: ${error.message}`);
-  });
-  await controller.start();
+  const { store } = pipeline;
+  const diagnostics = await runOnce(args, pipeline);
   const resources = Object.fromEntries(
     Object.entries(SECTIONS).flatMap(([section, message]) => {
       const view = store.view(`${typeUrlPrefix}${message}`);
@@ -96,12 +96,7 @@ export async function translateManifests(
       return [[section, names.map((name) => shown(message, view.get(name)?.body() ?? new Uint8Array(), options))]];
     }),
   );
-  const diagnostics = [...source.diagnostics(), ...controller.currentDiagnostics()].map((diagnostic) => {
-    const position = positionOf(diagnostic, source.locate);
-    return position === undefined ? diagnostic : { ...diagnostic, source: position };
-  });
-  await source.stop();
-  return { resources, diagnostics: diagnostics.toSorted(compareByText) };
+  return { resources, diagnostics };
 
   function shown(message: MessageName, bytes: Uint8Array, { reveal = false }: TranslateOptions): unknown {
     const json = toJson(message, bytes, { redact: !reveal });
@@ -115,9 +110,4 @@ function replaceText(value: unknown, text: string): unknown {
   if (Array.isArray(value)) return value.map((item) => replaceText(item, text));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, replaceText(item, text)]));
-}
-
-function compareByText(a: Diagnostic, b: Diagnostic): number {
-  const [left, right] = [describeDiagnostic(a), describeDiagnostic(b)];
-  return left < right ? -1 : Number(left > right);
 }

@@ -2,17 +2,14 @@
 import { execFile } from 'node:child_process';
 import { access, constants, readdir } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
+import type { NginxFeatures } from './emit.ts';
 
-export interface NginxBinary {
+export interface NginxBinary extends NginxFeatures {
   readonly path: string;
   /** `1.22.1` */
   readonly version: string;
-  /** Files of the dynamic modules that have to be loaded, in the order in which they have to be. */
-  readonly modules: readonly string[];
   /** Whether it can run Lua: backends and certificates then change without a reload. */
   readonly hasLua: boolean;
-  /** Whether it can forward TCP and UDP. */
-  readonly hasStream: boolean;
   /** What an operator should know. */
   readonly warnings: readonly string[];
 }
@@ -21,6 +18,8 @@ export class NginxNotFoundError extends Error {}
 
 /** The first release without CVE-2026-42945. Those who build nginx for a distribution may have mended older ones. */
 const FIRST_SAFE_VERSION = '1.30.1';
+
+const FIRST_WITH_HTTP2_DIRECTIVE = '1.25.1';
 
 /** In the order in which nginx has to load them. */
 const DYNAMIC_MODULES = {
@@ -56,6 +55,8 @@ export async function findNginx(path?: string): Promise<NginxBinary> {
     modules: [...luaModules, ...(stream === undefined ? [] : [stream])],
     hasLua: luaBuiltIn || lua !== undefined,
     hasStream: streamBuiltIn || stream !== undefined,
+    hasStreamRealIp: /--with-stream_realip_module(?!\S)/.test(description),
+    hasHttp2Directive: compareVersions(version, FIRST_WITH_HTTP2_DIRECTIVE) >= 0,
     warnings: compareVersions(version, FIRST_SAFE_VERSION) < 0 ? [outdated(found, version)] : [],
   };
 }

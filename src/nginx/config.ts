@@ -26,6 +26,10 @@ export interface NginxSettings {
   readonly maxOpenFiles: number;
   /** Number of worker processes, or `auto` for one per processor. */
   readonly workerProcesses: number | 'auto';
+  /** Whether HTTP/2 is switched on for a server, by `http2 on`; else, before nginx 1.25.1, for a port of its. */
+  readonly http2Directive: boolean;
+  /** Whether streams can take the address of a client from a PROXY protocol header. */
+  readonly streamRealIp: boolean;
   /** Files of the dynamic modules to load. */
   readonly modules: readonly string[];
   /** Whether backends and certificates are chosen at run time, by the Lua module. */
@@ -34,7 +38,7 @@ export interface NginxSettings {
   readonly luaFolder: string;
   /** Folder for the process number, sockets and temporary files, which only this user can read. */
   readonly folder: string;
-  /** Addresses of the DNS servers that resolve the names of ExternalName Services. */
+  /** Addresses of the DNS servers that resolve the names of ExternalName Services; of IPv6 in brackets. */
   readonly resolvers: readonly string[];
   /** `server_names_hash_bucket_size`, computed from the longest name. */
   readonly serverNamesHashBucketSize: number;
@@ -60,10 +64,10 @@ export interface NginxServer {
 
 /** What happens to the requests of one path. */
 export interface NginxLocation {
-  /** Whether the path must be equal; else it stands for all that begin like it. */
-  readonly exact: boolean;
-  /** The path; what is no exact one ends in `/`. */
-  readonly path: Literal;
+  /** `exact`: the path must be equal. `prefix`: all that begin like it. `regex`: all that the expression matches. */
+  readonly kind: 'exact' | 'prefix' | 'regex';
+  /** Compared with the decoded path of the request. */
+  readonly path: Literal | Pattern;
   /** The status with which requests over plain HTTP are redirected to https. */
   readonly httpsRedirect?: number;
   /** Set where requests go to a backend. */

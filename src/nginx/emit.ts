@@ -14,9 +14,22 @@ import { certificateFile } from './certificate-file.ts';
 import type { NginxConfig, NginxServer, NginxSettings, NginxStream, NginxUpstream } from './config.ts';
 import { type EmittedServer, nginxServer, type ServerContext } from './server.ts';
 import { nginxStream } from './stream.ts';
-import { nginxUpstream, upstreamName } from './upstream.ts';
+import { externalAddress, needsResolver, nginxUpstream, upstreamName } from './upstream.ts';
+
+/** What the nginx can do that is to read the configuration. */
+export interface NginxFeatures {
+  /** Files of the dynamic modules that have to be loaded, in the order in which they have to be. */
+  readonly modules: readonly string[];
+  /** Whether it can forward TCP and UDP. */
+  readonly hasStream: boolean;
+  /** Whether streams can take the address of a client from a PROXY protocol header. */
+  readonly hasStreamRealIp: boolean;
+  /** Whether servers have the directive `http2`; else it is a parameter of `listen`. */
+  readonly hasHttp2Directive: boolean;
+}
 
 export interface NginxEmitOptions {
+  readonly nginx: NginxFeatures;
   readonly ipv6: boolean;
   /** File to which a line is written for each request; absent: no log. */
   readonly accessLog?: string;
@@ -26,10 +39,10 @@ export interface NginxEmitOptions {
   readonly workerProcesses?: number;
   /** Whether backends and certificates are chosen at run time, by the Lua module. */
   readonly dynamic: boolean;
-  readonly modules: readonly string[];
   readonly luaFolder: string;
   /** Where certificates, sockets and temporary files are. */
   readonly folder: string;
+  /** Addresses of DNS servers. */
   readonly resolvers: readonly string[];
 }
 
@@ -88,6 +101,7 @@ export function createNginxEmitter(engine: Engine, model: ProxyModel, options: N
     return nginxStream(listener, cluster, endpoints);
   });
   const allStreams = all(engine, 'nginx-streams', streams, (stream: NginxStream) => stream);
+  const problems = deriveProblems(engine, model, options);
   const config = engine.derive<NginxConfig>('nginx-config', [NGINX], (_, read) => {
     const found = sorted(read(allServers, ALL));
     const isDefault = ({ isDefault }: NginxServer) => isDefault;
@@ -96,14 +110,40 @@ export function createNginxEmitter(engine: Engine, model: ProxyModel, options: N
     return {
       settings: settings(read, model, options, { servers: sites, defaultFile }),
       servers: sites,
-      upstreams: sorted(read(allUpstreams, ALL)),
-      streams: sorted(read(allStreams, ALL)),
+      upstreams: usedBy(sites, sorted(read(allUpstreams, ALL))),
+      streams: options.nginx.hasStream ? sorted(read(allStreams, ALL)) : [],
     };
   });
-  return { config, backends, certificates: model.certificates, serverNames, diagnosticTables: [servers] };
+  return { config, backends, certificates: model.certificates, serverNames, diagnosticTables: [servers, ...problems] };
 }
 
 const ALL = 'all';
+
+interface Problems {
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** What this nginx, on this machine, cannot do of what the model asks for. */
+function deriveProblems(engine: Engine, { clusters, streamListeners }: ProxyModel, options: NginxEmitOptions) {
+  const ofStreams = engine.derive<Problems>('nginx-stream-problems', streamListeners, (name, read) => {
+    const listener = read(streamListeners, name);
+    if (options.nginx.hasStream || listener === undefined) return undefined;
+    const { protocol, port } = listener;
+    const message = `${protocol} port ${port} is closed: this nginx has no stream module (on Debian: libnginx-mod-stream)`;
+    return { diagnostics: [{ severity: 'error', code: 'StreamEntryInvalid', message }] };
+  });
+  const ofClusters = engine.derive<Problems>('nginx-cluster-problems', clusters, (name, read) => {
+    const cluster = read(clusters, name);
+    if (cluster?.kind !== 'dns' || options.resolvers.length > 0 || !needsResolver(cluster.hostname)) return undefined;
+    const [namespace = '', service = ''] = name.split('/');
+    const ref = { kind: 'Service', namespace, name: service } as const;
+    const message = `${cluster.hostname} cannot be resolved: no DNS server is known (/etc/resolv.conf)`;
+    return {
+      diagnostics: [{ severity: 'error', code: 'ExternalNameInvalid', message, ref, field: 'spec.externalName' }],
+    };
+  });
+  return [ofStreams, ofClusters];
+}
 
 /** Every value of a table in one group. */
 function all<V, I>(engine: Engine, name: string, from: Table<V>, item: (value: V) => I) {
@@ -112,6 +152,12 @@ function all<V, I>(engine: Engine, name: string, from: Table<V>, item: (value: V
 
 function sorted<I>(group: ReadonlyMap<Key, I> | undefined): I[] {
   return [...(group ?? [])].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);
+}
+
+/** Those of TCP and UDP services are written where they are used. */
+function usedBy(servers: readonly NginxServer[], upstreams: readonly NginxUpstream[]): NginxUpstream[] {
+  const used = new Set(servers.flatMap(({ locations }) => locations.map(({ forward }) => forward?.upstream)));
+  return upstreams.filter(({ name }) => used.has(name));
 }
 
 /** Which certificate answers a host: its own name counts before a wildcard. */
@@ -150,8 +196,8 @@ function forward(
   const cluster = read(model.clusters, name);
   const upstream = upstreamName(name);
   if (cluster?.kind !== 'dns') return { upstream, available: options.dynamic || read(upstreams, name) !== undefined };
-  const available = options.resolvers.length > 0;
-  return { upstream, available, resolve: `${cluster.hostname}:${cluster.port}` };
+  const available = options.resolvers.length > 0 || !needsResolver(cluster.hostname);
+  return { upstream, available, resolve: externalAddress(cluster) };
 }
 
 function settings(
@@ -168,11 +214,13 @@ function settings(
     ...(accessLog !== undefined && { accessLog }),
     maxOpenFiles,
     workerProcesses,
-    modules: options.modules,
+    http2Directive: options.nginx.hasHttp2Directive,
+    streamRealIp: options.nginx.hasStreamRealIp,
+    modules: options.nginx.modules,
     dynamic: options.dynamic,
     luaFolder: options.luaFolder,
     folder: options.folder,
-    resolvers: options.resolvers,
+    resolvers: options.resolvers.map((address) => (address.includes(':') ? `[${address}]` : address)),
     ...serverNamesHash(servers),
     defaultCertificate: defaultFile ?? `${options.folder}/default.pem`,
   };

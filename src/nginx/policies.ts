@@ -2,9 +2,10 @@
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Route, RoutePolicy } from '../model/proxy-model.ts';
 import type { NginxLocation } from './config.ts';
+import { routeDiagnostic } from './route-diagnostic.ts';
 
 /** What a policy adds to a location. */
-export type LocationPatch = Partial<Omit<NginxLocation, 'exact' | 'path' | 'forward' | 'respond'>>;
+export type LocationPatch = Partial<Omit<NginxLocation, 'kind' | 'path' | 'forward' | 'respond'>>;
 
 /** Why nginx cannot do what a policy asks for; the route answers 503 where the policy protects something. */
 export interface Refused {
@@ -31,18 +32,12 @@ export function policyPatch(route: Route): {
     const value = route.policy[name];
     if (value === undefined) continue;
     const added = handlers[name](value, route);
-    if ('refused' in added) diagnostics.push(refusal(route, name, added.refused));
+    if ('refused' in added) diagnostics.push(refusal(route, `${name}: ${added.refused}`));
     else patch = { ...patch, ...added };
   }
   return { patch, diagnostics };
 }
 
-function refusal({ origin }: Route, name: string, reason: string): Diagnostic {
-  const [namespace = '', ingress = ''] = origin?.ingress.split('/') ?? [];
-  return {
-    severity: 'warning',
-    code: 'IngressFeatureUnsupported',
-    message: `${name}: ${reason}`,
-    ...(origin && { ref: { kind: 'Ingress', namespace, name: ingress }, field: origin.field }),
-  };
+function refusal(route: Route, message: string): Diagnostic {
+  return routeDiagnostic(route, { severity: 'warning', code: 'IngressFeatureUnsupported', message });
 }

@@ -1,8 +1,10 @@
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { DEFAULT_HOST, type HostName, type PathMatch, type Route, type RouteAction } from '../model/proxy-model.ts';
 import type { NginxForward, NginxLocation, NginxRespond, NginxServer } from './config.ts';
+import { type LocationPath, locationPath, MAX_PATH_BYTES, type PathBytes, pathBytes } from './path.ts';
 import { policyPatch } from './policies.ts';
 import { escapeRegex, Literal, Pattern } from './quote.ts';
+import { routeDiagnostic } from './route-diagnostic.ts';
 import { logName } from './upstream.ts';
 
 /** What a server needs to know beside its host. */
@@ -23,10 +25,15 @@ export function nginxServer(host: HostName, routes: readonly Route[], context: S
   const isDefault = host === DEFAULT_HOST;
   const certificate = isDefault ? undefined : context.certificateFile(host);
   const diagnostics: Diagnostic[] = [];
-  const locations = reachable(routes).flatMap((route) => {
+  const locations = reachable(routes).flatMap(({ route, bytes }) => {
+    if (bytes.length > MAX_PATH_BYTES) {
+      diagnostics.push(tooLong(route));
+      return [{ ...locationPath('prefix', bytes.slice(0, MAX_PATH_BYTES)), ...UNAVAILABLE }];
+    }
     const { patch, diagnostics: ofPolicies } = policyPatch(route);
     diagnostics.push(...ofPolicies);
-    return locationsOf(route.match, { ...actionOf(route.action, context), ...patch });
+    const content = { ...actionOf(route.action, context), ...patch };
+    return pathsOf(route.match.kind, bytes).map((path) => ({ ...path, ...content }));
   });
   const server = {
     host,
@@ -45,39 +52,53 @@ function serverName(host: HostName): Literal | Pattern {
   return new Pattern(`~^[\\w-]+${escapeRegex(host.slice(1))}$`);
 }
 
+interface ReachableRoute {
+  readonly route: Route;
+  readonly bytes: PathBytes;
+}
+
 /**
  * The routes that a request can reach. nginx prefers the longest path whatever the order, so one that an earlier route covers must
  * not be there.
  */
-function reachable(routes: readonly Route[]): readonly Route[] {
-  const prefixes: string[] = [];
-  return routes.filter(({ match }) => {
-    const covered = prefixes.some((prefix) => covers(prefix, match.path));
-    if (match.kind === 'prefix') prefixes.push(match.path);
-    return !covered;
+function reachable(routes: readonly Route[]): readonly ReachableRoute[] {
+  const prefixes: PathBytes[] = [];
+  return routes.flatMap((route) => {
+    const bytes = pathBytes(route.match.path);
+    // nginx answers 400 to requests for it, and its configuration cannot hold it.
+    if (bytes.includes('\0')) return [];
+    if (prefixes.some((prefix) => covers(prefix, bytes))) return [];
+    if (route.match.kind === 'prefix') prefixes.push(bytes);
+    return [{ route, bytes }];
   });
 }
 
-function covers(prefix: string, path: string): boolean {
+function covers(prefix: PathBytes, path: PathBytes): boolean {
   return prefix === '/' || path === prefix || path.startsWith(`${prefix}/`);
 }
 
 /** `/foo` as a prefix is the path itself and all that begins with `/foo/`, so that `/foobar` is neither. */
-function locationsOf(match: PathMatch, content: LocationContent): NginxLocation[] {
-  const { path } = match;
-  const exactly = { exact: true, path: new Literal(path), ...content };
-  if (match.kind === 'exact') return [exactly];
-  if (path === '/') return [{ exact: false, path: new Literal('/'), ...content }];
-  return [exactly, { exact: false, path: new Literal(`${path}/`), ...content }];
+function pathsOf(kind: PathMatch['kind'], bytes: PathBytes): LocationPath[] {
+  if (kind === 'exact') return [locationPath('exact', bytes)];
+  if (bytes === '/') return [locationPath('prefix', bytes)];
+  return [locationPath('exact', bytes), locationPath('prefix', `${bytes}/`)];
 }
 
-type LocationContent = Omit<NginxLocation, 'exact' | 'path'>;
+type LocationContent = Omit<NginxLocation, keyof LocationPath>;
+
+/** In place of a path that cannot be told apart from others: it must not become open to what a wider path allows. */
+const UNAVAILABLE: LocationContent = { respond: { status: 503, contentType: 'text/html' } };
+
+function tooLong(route: Route): Diagnostic {
+  const message = `nginx can tell paths apart in their first ${MAX_PATH_BYTES} bytes only; everything that begins like this one answers 503`;
+  return routeDiagnostic(route, { severity: 'error', code: 'IngressFeatureUnsupported', message });
+}
 
 /** Of two routes for the same location the first counts, as everywhere. */
 function withoutDuplicates(locations: readonly NginxLocation[]): NginxLocation[] {
   const seen = new Set<string>();
-  return locations.filter(({ exact, path }) => {
-    const name = `${exact ? '=' : ''}${path.text}`;
+  return locations.filter(({ kind, path }) => {
+    const name = `${kind} ${path instanceof Literal ? path.text : path.source}`;
     if (seen.has(name)) return false;
     seen.add(name);
     return true;

@@ -1,6 +1,6 @@
 import type { Cluster, Endpoints, StreamListener } from '../model/proxy-model.ts';
 import type { NginxStream } from './config.ts';
-import { socketAddress } from './upstream.ts';
+import { externalAddress, socketAddress } from './upstream.ts';
 
 /** The port of a TCP or UDP service; `undefined` where it leads to nothing. */
 export function nginxStream(
@@ -16,6 +16,6 @@ export function nginxStream(
     acceptProxyProtocol: listener.proxyProtocol ?? false,
     sendProxyProtocol: cluster.policy?.proxyProtocol ?? false,
     addresses,
-    ...(cluster.kind === 'dns' && { resolve: `${cluster.hostname}:${cluster.port}` }),
+    ...(cluster.kind === 'dns' && { resolve: externalAddress(cluster) }),
   };
 }

@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createTemplate, type Partials, type Template } from './template.ts';
+import { createTemplate, type Partials, type Template, TemplateError } from './template.ts';
 
 /** The template that comes with the product. */
 export function builtInTemplate(): Template {
-  return createTemplate(readFileSync(join(import.meta.dirname, 'nginx.conf.eta'), 'utf8'), builtInPartials());
+  const name = 'nginx.conf.eta';
+  return createTemplate(name, readFileSync(join(import.meta.dirname, name), 'utf8'), builtInPartials());
 }
 
 /** Its parts, which a template of a user may put in by name, too. */
@@ -14,4 +15,18 @@ export function builtInPartials(): Partials {
   return Object.fromEntries(
     names.map((file) => [file.slice(0, -'.eta'.length), readFileSync(join(folder, file), 'utf8')]),
   );
+}
+
+/**
+ * The template of a user.
+ * @throws TemplateError for what cannot be read or is no template.
+ */
+export function userTemplate(file: string): Template {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new TemplateError((error as Error).message);
+  }
+  return createTemplate(file, text, builtInPartials());
 }

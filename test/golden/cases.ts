@@ -5,6 +5,7 @@ import { basename, join } from 'node:path';
 import { type Document, isMap, parseAllDocuments, stringify } from 'yaml';
 import { ingressFlags } from '../../src/cli/flags/ingress-flags.ts';
 import { type TranslateArguments, type Translation, translateManifests } from '../../src/cli/translate.ts';
+import { type NginxTranslateOptions, type NginxTranslation, translateToNginx } from '../../src/cli/translate-nginx.ts';
 import type { Diagnostic } from '../../src/model/diagnostic.ts';
 
 /** The case that all others are compared with: what they have in common with it is not shown again. */
@@ -13,7 +14,7 @@ export const BASE = 'minimal';
 export const CASES_FOLDER = import.meta.dirname;
 
 const INPUT = 'in.yaml';
-const FILES: ReadonlySet<string> = new Set([INPUT, 'envoy.yaml', 'diagnostics.yaml']);
+const FILES: ReadonlySet<string> = new Set([INPUT, 'envoy.yaml', 'nginx.conf', 'diagnostics.yaml']);
 
 /** Every folder here that has an input, sorted. */
 export function caseNames(): string[] {
@@ -36,8 +37,30 @@ function folders(): string[] {
 
 /** Runs `in.yaml` of a case through `translate`. `reveal`: with private keys and the generated certificate. */
 export async function translateCase(name: string, { reveal = false } = {}): Promise<Translation> {
+  return withManifests(name, async ({ args, zone, folder }) => {
+    const { resources, diagnostics } = await translateManifests(args, { reveal, ...zone });
+    return { resources, diagnostics: diagnostics.map((diagnostic) => withoutFolder(diagnostic, folder)) };
+  });
+}
+
+/** The same for nginx. `emit`: the one that is to read it. */
+export async function translateCaseToNginx(
+  name: string,
+  emit?: NonNullable<NginxTranslateOptions['emit']>,
+): Promise<NginxTranslation> {
+  return withManifests(name, ({ args, zone }) => translateToNginx(args, { ...(emit && { emit }), ...zone }));
+}
+
+interface CaseInput {
+  readonly args: TranslateArguments;
+  readonly zone: { readonly zone?: string };
+  /** Where the manifests are. */
+  readonly folder: string;
+}
+
+/** The manifests are in a folder of their own, since what the case becomes is YAML too. */
+async function withManifests<T>(name: string, use: (input: CaseInput) => Promise<T>): Promise<T> {
   const { flags, manifests } = readInput(readFileSync(join(CASES_FOLDER, name, INPUT), 'utf8'));
-  // A folder of its own, since what the case becomes is YAML too.
   const folder = mkdtempSync(join(tmpdir(), 'golden-'));
   try {
     writeFileSync(join(folder, INPUT), manifests);
@@ -46,8 +69,7 @@ export async function translateCase(name: string, { reveal = false } = {}): Prom
     );
     const args = { ...Object.fromEntries(defaults), endpoint: [], ...flags, manifests: [folder] };
     const zone = typeof flags['zone'] === 'string' ? { zone: flags['zone'] } : {};
-    const { resources, diagnostics } = await translateManifests(args as TranslateArguments, { reveal, ...zone });
-    return { resources, diagnostics: diagnostics.map((diagnostic) => withoutFolder(diagnostic, folder)) };
+    return await use({ args: args as TranslateArguments, zone, folder });
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -86,6 +108,23 @@ export function showResources(resources: Translation['resources'], base: Transla
   const known = new Set<string>();
   visit(base, '', (key, text) => void known.add(`${key} ${text}`));
   return yaml(abbreviate(resources, '', known));
+}
+
+/** The text of `nginx.conf`. Blocks that are the same in the base case are not shown again, nor is what stands before them all. */
+export function showNginxConf(text: string, base: string): string {
+  const known = new Set(blocksOf(base));
+  const shown = blocksOf(text).map((block) => (known.has(block) ? abbreviateBlock(block) : block));
+  return `${shown.join('\n\n')}\n`;
+}
+
+/** Servers and upstreams, and first of all what stands before them. */
+function blocksOf(text: string): string[] {
+  return text.trimEnd().split(/\n\n(?= {4}(?:server|upstream) |stream )/);
+}
+
+function abbreviateBlock(block: string): string {
+  const [name] = /(?:server_name|upstream) "[^"]*"/.exec(block) ?? [];
+  return `# ${name ?? 'the beginning'}: as in ${BASE}`;
 }
 
 const LONG = 200;

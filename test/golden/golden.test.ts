@@ -7,14 +7,26 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Translation } from '../../src/cli/translate.ts';
 import { findEnvoy } from '../../src/envoy/binary.ts';
 import { inlineBootstrap, type StaticResources } from '../support/static-bootstrap.ts';
-import { BASE, CASES_FOLDER, caseNames, orphans, showDiagnostics, showResources, translateCase } from './cases.ts';
+import {
+  BASE,
+  CASES_FOLDER,
+  caseNames,
+  orphans,
+  showDiagnostics,
+  showNginxConf,
+  showResources,
+  translateCase,
+  translateCaseToNginx,
+} from './cases.ts';
 
 let base: Translation;
+let nginxBase: string;
 let envoy: string;
 const scratch = mkdtempSync(join(tmpdir(), 'golden-envoy-'));
 
 beforeAll(async () => {
   base = await translateCase(BASE);
+  nginxBase = (await translateCaseToNginx(BASE)).text;
   envoy = (await findEnvoy()).path;
 });
 afterAll(() => rmSync(scratch, { recursive: true }));
@@ -28,6 +40,12 @@ describe.each(caseNames())('%s', (name) => {
     const shown = showResources(resources, name === BASE ? {} : base.resources);
     await expect(shown).toMatchFileSnapshot(join(CASES_FOLDER, name, 'envoy.yaml'));
     await expect(showDiagnostics(diagnostics)).toMatchFileSnapshot(join(CASES_FOLDER, name, 'diagnostics.yaml'));
+  });
+
+  test('becomes what it became, for nginx', async () => {
+    const { text } = await translateCaseToNginx(name);
+    const shown = showNginxConf(text, name === BASE ? '' : nginxBase);
+    await expect(shown).toMatchFileSnapshot(join(CASES_FOLDER, name, 'nginx.conf'));
   });
 
   test('is accepted by Envoy, keys and all', async () => {

@@ -20,7 +20,11 @@ export const serveFlags = {
 
 const outputFlag = { choices: ['yaml', 'json'] as const, default: 'yaml', describe: 'Form of the output' } as const;
 
-export const translateFlags = { output: outputFlag } as const satisfies Flags;
+export const translateFlags = {
+  proxy: { choices: ['envoy', 'nginx'] as const, default: 'envoy', describe: 'For whom to translate' },
+  output: { ...outputFlag, describe: 'Form of the output; for nginx json is what its template sees' },
+  'nginx-template': { type: 'string', describe: 'Template of nginx.conf; default: the built-in one' },
+} as const satisfies Flags;
 
 export const inspectFlags = {
   'debug-socket': {

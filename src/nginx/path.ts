@@ -1,0 +1,47 @@
+/** Paths of the model as nginx compares them: byte by byte, after it has decoded the path of the request. */
+import { escapeRegex, Literal, Pattern } from './quote.ts';
+
+/** One character for each byte. */
+export type PathBytes = string;
+
+/**
+ * What a request path has to be for nginx. Model paths are percent-encoded where a request has to be; a `%` without two hexadecimal
+ * digits stays as it is, since nginx answers 400 to requests with one.
+ */
+export function pathBytes(path: string): PathBytes {
+  return Buffer.from(path)
+    .toString('latin1')
+    .replaceAll(/%([0-9a-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
+}
+
+/**
+ * nginx refuses tokens of 4096 bytes and more; with all characters escaped this is half of it. Requests as long as that do not come
+ * but from somebody who tries what happens.
+ */
+export const MAX_PATH_BYTES = 2000;
+
+export interface LocationPath {
+  readonly kind: 'exact' | 'prefix' | 'regex';
+  readonly path: Literal | Pattern;
+}
+
+/**
+ * How a location says a path. What is no UTF-8 cannot be written as text, so it becomes a regular expression with its bytes by number.
+ * nginx tries those in their order, before prefixes; each is for bytes that no location of text begins with.
+ */
+export function locationPath(kind: 'exact' | 'prefix', bytes: PathBytes): LocationPath {
+  const text = utf8(bytes);
+  if (text !== undefined) return { kind, path: new Literal(text) };
+  const source = [...bytes]
+    .map((byte) => (byte < '\x80' ? escapeRegex(byte) : `\\x${byte.charCodeAt(0).toString(16)}`))
+    .join('');
+  return { kind: 'regex', path: new Pattern(`^${source}${kind === 'exact' ? '$' : ''}`) };
+}
+
+function utf8(bytes: PathBytes): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(bytes, 'latin1'));
+  } catch {
+    return undefined;
+  }
+}
