@@ -2,6 +2,7 @@ import type { BuildOptions } from '../ingress/build.ts';
 import { parseListenAddress, type XdsAddress, XdsAddressError } from '../xds/address.ts';
 import type { ArgumentsOf } from './flags/flag.ts';
 import type { ingressFlags, routingFlags } from './flags/ingress-flags.ts';
+import type { nginxModeFlags } from './flags/nginx-mode-flags.ts';
 import type { controlPlaneFlags, envoyFlags } from './flags/process-flags.ts';
 import type { clusterFlags, echoFlags, sourceFlags } from './flags/source-flags.ts';
 import type { statusFlags, webhookFlags } from './flags/status-flags.ts';
@@ -30,7 +31,16 @@ export interface ControlPlaneArguments
     ArgumentsOf<typeof routingFlags>,
     ArgumentsOf<typeof controlPlaneFlags> {}
 
+/** How a proxy beside its control plane is ended. */
+export interface ShutdownArguments {
+  readonly shutdownGracePeriod: number;
+  readonly drainTimeout?: number;
+  readonly postShutdownGracePeriod?: number;
+}
+
 export interface RunArguments extends ControlPlaneArguments, ArgumentsOf<typeof envoyFlags> {}
+
+export interface NginxArguments extends ControlPlaneArguments, ArgumentsOf<typeof nginxModeFlags> {}
 
 export interface ServeArguments extends ControlPlaneArguments, ArgumentsOf<typeof serveFlags> {}
 
@@ -75,6 +85,25 @@ export function checkIngressArguments(args: IngressArguments): void {
 }
 
 export function checkRunArguments(args: RunArguments): void {
+  checkTreeArguments(args);
+  checkNumber('envoy-concurrency', args.envoyConcurrency, 1);
+  if (!Number.isInteger(args.envoyConcurrency ?? 1)) {
+    throw new UsageError(`--envoy-concurrency=${args.envoyConcurrency}: must be a whole number`);
+  }
+}
+
+export function checkNginxArguments(args: NginxArguments): void {
+  checkTreeArguments(args);
+  checkNumber('sync-rate-limit', args.syncRateLimit, 0);
+  checkNumber('dynamic-configuration-retries', args.dynamicConfigurationRetries, 0);
+  checkNumber('nginx-worker-processes', args.nginxWorkerProcesses, 1);
+  if (!Number.isInteger(args.nginxWorkerProcesses ?? 1)) {
+    throw new UsageError(`--nginx-worker-processes=${args.nginxWorkerProcesses}: must be a whole number`);
+  }
+}
+
+/** What control planes have in common that have a proxy beside them. */
+function checkTreeArguments(args: ControlPlaneArguments & ShutdownArguments): void {
   checkControlPlaneArguments(args);
   if (args.healthzPort === args.httpPort || args.healthzPort === args.httpsPort) {
     throw new UsageError(`--healthz-port=${args.healthzPort} is a port of the proxy already`);
@@ -82,10 +111,6 @@ export function checkRunArguments(args: RunArguments): void {
   checkNumber('shutdown-grace-period', args.shutdownGracePeriod, 0);
   checkNumber('post-shutdown-grace-period', args.postShutdownGracePeriod, 0);
   checkNumber('drain-timeout', args.drainTimeout, 0);
-  checkNumber('envoy-concurrency', args.envoyConcurrency, 1);
-  if (!Number.isInteger(args.envoyConcurrency ?? 1)) {
-    throw new UsageError(`--envoy-concurrency=${args.envoyConcurrency}: must be a whole number`);
-  }
 }
 
 export function checkServeArguments(args: ServeArguments): void {

@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename } from 'node:path';
 import yargs, { type Argv } from 'yargs';
@@ -12,6 +11,7 @@ import {
   ConfigurationError,
   type ControlPlaneArguments,
   type InspectArguments,
+  type NginxArguments,
   type RunArguments,
   type ServeArguments,
   UsageError,
@@ -19,6 +19,7 @@ import {
 } from './flags.ts';
 import { createRuntimeFolder, removeRuntimeFolder } from './runtime-folder.ts';
 import type { TranslateArguments } from './translate.ts';
+import { version } from './version.ts';
 import type { CertsArguments } from './xds-tls.ts';
 
 /** Exit codes: 0 ended as asked, 1 failed, 2 flags or arguments that cannot be. */
@@ -62,6 +63,25 @@ const COMMANDS: Readonly<Record<string, CommandDeclaration>> = {
     run: async (args) => {
       const { runControlPlane } = await import('./control-plane.ts');
       return await runControlPlane(args as RunArguments);
+    },
+  },
+  nginx: {
+    description: 'Serve a cluster, or a folder of manifests, with nginx instead of Envoy',
+    examples: {
+      '--manifests deploy --echo --http-port 8080 --https-port 8443': 'try manifests without a cluster',
+      '--manifests deploy --nginx-template nginx.conf.eta': 'with a configuration of your own',
+    },
+    run: async (args, flags) => {
+      const { nginx } = await import('./nginx.ts');
+      await warn(args as NginxArguments, 'nginx', flags);
+      return await nginx(args as NginxArguments, flags);
+    },
+  },
+  'nginx-control-plane': {
+    flagsOf: 'nginx',
+    run: async (args) => {
+      const { runNginxControlPlane } = await import('./nginx-control-plane.ts');
+      return await runNginxControlPlane(args as NginxArguments);
     },
   },
   serve: {
@@ -239,13 +259,6 @@ function report(error: unknown): number {
   }
   process.stderr.write(`ingress-xds: ${error instanceof Error ? error.message : String(error)}\n`);
   return error instanceof ConfigurationError ? EXIT_USAGE : EXIT_FAILED;
-}
-
-function version(): string {
-  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-    version: string;
-  };
-  return manifest.version;
 }
 
 if (import.meta.main) {

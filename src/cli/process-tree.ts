@@ -21,6 +21,8 @@ export interface ProxyProcess {
   readonly spawn: () => ChildProcess;
   /** What a line of its output says. */
   readonly parseLogLine: (line: string) => Pick<LogEntry, 'level' | 'message'>;
+  /** Called with the process number of each life that has ended: for what may be left of it. */
+  readonly onEnd?: (pid: number) => void;
   /** How it is told to end once it is drained. */
   readonly stop: StopOptions;
 }
@@ -73,6 +75,7 @@ export function createProcessTree(options: ProcessTreeOptions): ProcessTree {
     onLine: (line) => onLog({ source: kind.name, ...kind.parseLogLine(line) }),
     ...watchedBy(guard, (end, restartInMs) => report(onLog, kind.title, end, restartInMs), {
       onStart: () => send(controlPlane.child(), { type: 'proxyStarted' }),
+      ...(kind.onEnd && { onEnd: kind.onEnd }),
     }),
   });
 
@@ -131,7 +134,10 @@ export function createProcessTree(options: ProcessTreeOptions): ProcessTree {
 function watchedBy(
   guard: Guard,
   onExit: NonNullable<SupervisorOptions['onExit']>,
-  { onStart = () => {} }: { readonly onStart?: () => void } = {},
+  {
+    onStart = () => {},
+    onEnd = () => {},
+  }: { readonly onStart?: () => void; readonly onEnd?: (pid: number) => void } = {},
 ): Pick<SupervisorOptions, 'onStart' | 'onExit'> {
   let watched: number | undefined;
   return {
@@ -141,7 +147,10 @@ function watchedBy(
       onStart();
     },
     onExit: (end, restartInMs) => {
-      if (watched !== undefined) guard.forget(watched);
+      if (watched !== undefined) {
+        guard.forget(watched);
+        onEnd(watched);
+      }
       watched = undefined;
       onExit(end, restartInMs);
     },

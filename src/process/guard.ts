@@ -19,16 +19,18 @@ export interface Guard {
 /**
  * The first list is in the arguments, so that a guard never runs without one; each line is the whole list anew. The shell
  * does not end by a signal that it can ignore: only the pipe counts. Processes are asked first, so that logs are written
- * out, and killed a second later if they have not ended.
+ * out, and killed a second later if they have not ended. Those that lead a process group end with all of it: the workers of
+ * nginx outlive a master that is killed.
  */
 const SCRIPT = `
 trap '' HUP INT TERM
 pids=$*
 while read -r line; do pids=$line; done
 [ -n "$pids" ] || exit 0
-kill -TERM $pids
+end() { for pid in $pids; do kill "-$1" "-$pid" || kill "-$1" "$pid"; done; }
+end TERM
 sleep 1
-kill -KILL $pids
+end KILL
 `;
 
 const STOP_TIMEOUT_MS = 2_000;

@@ -76,6 +76,22 @@ export const metricsFlags = {
   },
 } as const satisfies Flags;
 
+/** Of reloads and Lua, which only the command `nginx` has. */
+export const reloadFlags = {
+  'sync-rate-limit': {
+    type: 'number',
+    default: 0.3,
+    describe: 'Changes per second at most',
+    withoutMeaning: 'a change costs no reload, so it takes effect at once',
+  },
+  'dynamic-configuration-retries': {
+    type: 'number',
+    default: 15,
+    describe: 'Attempts to hand a change to Lua',
+    withoutMeaning: noLua,
+  },
+} as const satisfies Flags;
+
 /** What belongs to nginx, Lua and Go. */
 export const nginxFlags = {
   'enable-annotation-validation': {
@@ -111,12 +127,6 @@ export const nginxFlags = {
   },
   'status-port': { type: 'number', default: 10246, describe: 'Internal port for Lua', withoutMeaning: noLua },
   'stream-port': { type: 'number', default: 10247, describe: 'Internal port for Lua', withoutMeaning: noLua },
-  'dynamic-configuration-retries': {
-    type: 'number',
-    default: 15,
-    describe: 'Attempts to hand a change to Lua',
-    withoutMeaning: noLua,
-  },
   'internal-logger-address': {
     type: 'string',
     default: '127.0.0.1:11514',

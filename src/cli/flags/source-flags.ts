@@ -50,10 +50,4 @@ export const clusterFlags = {
     describe: 'How often everything is read again',
     withoutMeaning: 'changes are followed without gaps, so nothing needs to be read again',
   },
-  'sync-rate-limit': {
-    type: 'number',
-    default: 0.3,
-    describe: 'Changes per second at most',
-    withoutMeaning: 'a change costs no reload, so it takes effect at once',
-  },
 } as const satisfies Flags;

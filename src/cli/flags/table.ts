@@ -2,7 +2,8 @@
 import { certsFlags } from '../xds-tls.ts';
 import type { Flag, Flags } from './flag.ts';
 import { ingressFlags, routingFlags } from './ingress-flags.ts';
-import { formerFlags, klogFlags, metricsFlags, nginxFlags } from './nginx-flags.ts';
+import { formerFlags, klogFlags, metricsFlags, nginxFlags, reloadFlags } from './nginx-flags.ts';
+import { nginxModeFlags } from './nginx-mode-flags.ts';
 import { controlPlaneFlags, envoyFlags } from './process-flags.ts';
 import { clusterFlags, echoFlags, sourceFlags } from './source-flags.ts';
 import { statusFlags, webhookFlags } from './status-flags.ts';
@@ -17,6 +18,7 @@ import {
 
 export const commands = [
   'run',
+  'nginx',
   'serve',
   'translate',
   'bootstrap',
@@ -34,7 +36,7 @@ interface FlagGroup {
   readonly flags: Flags;
 }
 
-const controlPlanes = ['run', 'serve'] as const;
+const controlPlanes = ['run', 'nginx', 'serve'] as const;
 
 /** In the order in which `--help` and docs/flags.md show them. */
 export const flagGroups: readonly FlagGroup[] = [
@@ -47,7 +49,9 @@ export const flagGroups: readonly FlagGroup[] = [
   { title: 'Webhook', commands: controlPlanes, flags: webhookFlags },
   { title: 'Health and log', commands: controlPlanes, flags: controlPlaneFlags },
   { title: 'Envoy', commands: ['run'], flags: envoyFlags },
+  { title: 'nginx', commands: ['nginx'], flags: nginxModeFlags },
   { title: 'Metrics of requests', commands: controlPlanes, flags: metricsFlags },
+  { title: 'nginx', commands: ['run', 'serve'], flags: reloadFlags },
   { title: 'nginx', commands: controlPlanes, flags: nginxFlags },
   { title: 'klog', commands: controlPlanes, flags: klogFlags },
   { title: 'Former flags of ingress-nginx', commands: controlPlanes, flags: formerFlags },

@@ -1,0 +1,140 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { NginxBinary } from '../nginx/binary.ts';
+import { createRunTimeUpdater } from '../nginx/dynamic.ts';
+import { createNginxEmitter } from '../nginx/emit.ts';
+import { createNginxMaster } from '../nginx/master.ts';
+import { createNginxPublisher, type NginxPublisher, type PublishOutcome } from '../nginx/publish.ts';
+import type { Template } from '../nginx/template.ts';
+import { systemClock } from '../xds/clock.ts';
+import type { CreateDelivery } from './delivery.ts';
+import { createNginxPublication, runTimeState } from './nginx-publisher.ts';
+
+export interface NginxDeliveryOptions {
+  readonly nginx: NginxBinary;
+  /** Where nginx of this process tree has its files. */
+  readonly folder: string;
+  /** The template in force. @throws TemplateError */
+  readonly template: () => Template;
+  /** File to which a line is written for each request; absent: no log. */
+  readonly accessLog?: string;
+  readonly workerProcesses?: number;
+  readonly maxOpenFiles?: number;
+  /** `--dynamic-configuration-retries` */
+  readonly retries: number;
+  /** Shortest time between two reloads. */
+  readonly minIntervalMs: number;
+  readonly onOutcome: (outcome: PublishOutcome) => void;
+}
+
+export interface NginxDelivery {
+  readonly create: CreateDelivery;
+  /** A master begins its life: it gets everything that is changed at run time. Resolves when it has it. */
+  proxyStarted(): Promise<void>;
+  /** Another template is in force. */
+  refresh(): void;
+}
+
+/** The one proxy of a process tree, in the terms of xDS. */
+const STREAM = 1;
+
+/** To nginx: files and reloads, and run-time changes where it can run Lua. */
+export function nginxDelivery(options: NginxDeliveryOptions): NginxDelivery {
+  const { nginx, folder, onOutcome } = options;
+  let proxyStarted = async () => {};
+  let publisher: NginxPublisher | undefined;
+  const create: CreateDelivery = ({ engine, model, ipv6, logger, observe }) => {
+    const emitter = createNginxEmitter(engine, model, {
+      ipv6,
+      dynamic: nginx.hasLua,
+      nginx,
+      luaFolder: luaFolder(),
+      folder,
+      resolvers: systemResolvers(),
+      ...(options.accessLog !== undefined && { accessLog: options.accessLog }),
+      ...(options.workerProcesses !== undefined && { workerProcesses: options.workerProcesses }),
+      ...(options.maxOpenFiles !== undefined && { maxOpenFiles: options.maxOpenFiles }),
+    });
+    const master = createNginxMaster({ nginxPath: nginx.path, folder });
+    const firstLoad = Promise.withResolvers<void>();
+    /** Commits, and the last one that nginx has whole. */
+    let seq = 0;
+    let loadedSeq = 0;
+    const programmed = () => observe({ kind: 'programmed', stream: STREAM, seq: loadedSeq });
+    const files = createNginxPublisher({
+      folder,
+      template: options.template,
+      check: master.check,
+      reload: master.reload,
+      clock: systemClock,
+      minIntervalMs: options.minIntervalMs,
+      onOutcome: (outcome) => {
+        onOutcome(outcome);
+        if (outcome.kind === 'failed') return;
+        publication.loaded();
+        firstLoad.resolve();
+      },
+    });
+    publisher = files;
+    const updater = nginx.hasLua
+      ? createRunTimeUpdater({
+          socketPath: `${folder}/configuration.sock`,
+          state: () => runTimeState(emitter),
+          retries: options.retries,
+          delay: (ms) => delay(ms),
+          onFailure: (reason) => logger.error(`nginx does not take changes at run time: ${reason}`),
+        })
+      : undefined;
+    const publication = createNginxPublication(emitter, {
+      folder,
+      publisher: files,
+      ...(updater && { updater }),
+      onError: (error) => logger.error(error, 'a change could not be brought to nginx'),
+    });
+    proxyStarted = async () => {
+      await updater?.resend();
+      observe({ kind: 'identified', stream: STREAM, node: { id: 'nginx', cluster: '' } as never });
+      programmed();
+    };
+    return {
+      diagnosticTables: publication.diagnosticTables,
+      *publish(pass) {
+        yield* publication.publish(pass);
+        const commit = { seq: ++seq, types: new Map() };
+        void publication.settled().then(() => {
+          loadedSeq = Math.max(loadedSeq, commit.seq);
+          programmed();
+        });
+        return commit;
+      },
+      get seq() {
+        return seq;
+      },
+      counters: () => ({}),
+      start: async () => {
+        await firstLoad.promise;
+        return [folder];
+      },
+      stop: async () => {
+        updater?.stop();
+        await files.stop();
+      },
+    };
+  };
+  return { create, proxyStarted: () => proxyStarted(), refresh: () => void publisher?.refresh() };
+}
+
+/** The Lua files lie beside the modules of nginx mode, as source and as built. */
+function luaFolder(): string {
+  return fileURLToPath(new URL('../nginx/lua', import.meta.url));
+}
+
+/** The DNS servers of this machine: nginx does not read them by itself. */
+function systemResolvers(): readonly string[] {
+  const file = '/etc/resolv.conf';
+  if (!existsSync(file)) return [];
+  return [...readFileSync(file, 'utf8').matchAll(/^\s*nameserver\s+(\S+)/gm)].map(([, address = '']) =>
+    address.includes(':') ? `[${address}]` : address,
+  );
+}

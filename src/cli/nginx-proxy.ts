@@ -1,0 +1,91 @@
+import { spawn } from 'node:child_process';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ParentProxy } from './parent.ts';
+import type { LogEntry } from './process-tree.ts';
+import type { RuntimePaths } from './runtime-folder.ts';
+
+export interface NginxProxyOptions {
+  readonly path: string;
+  /** How long nginx goes on accepting connections when the end has begun. */
+  readonly gracePeriodMs: number;
+  /** How long requests in flight may take after that. */
+  readonly deadlineMs: number;
+}
+
+/** Where nginx of a process tree has its files. */
+export function nginxFolder(paths: RuntimePaths): string {
+  return join(paths.folder, 'nginx');
+}
+
+/** nginx as the proxy of a process tree: its control plane has written the configuration before it starts. */
+export function nginxProxy({ path, gracePeriodMs, deadlineMs }: NginxProxyOptions): ParentProxy {
+  return {
+    prepare: async (paths) => {
+      const folder = nginxFolder(paths);
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const args = ['-e', 'stderr', '-c', join(folder, 'nginx.conf')];
+      return {
+        name: 'nginx',
+        title: 'nginx',
+        // A process group of its own. Access logs go to stdout, and its own log to stderr.
+        spawn: () => spawn(path, args, { detached: true, stdio: ['ignore', 'inherit', 'pipe'] }),
+        parseLogLine,
+        onEnd: endWorkers,
+        stop: { signal: 'SIGQUIT', killAfterMs: deadlineMs },
+      };
+    },
+    drain: async ({ interrupt, log }) => {
+      if (gracePeriodMs > 0) log('info', `nginx goes on accepting connections for ${gracePeriodMs / 1_000} s`);
+      await passed(gracePeriodMs, interrupt);
+      if (interrupt.aborted) return ['warn', 'The drain was cut short by a second signal'];
+      return ['info', `nginx finishes what is under way, within ${deadlineMs / 1_000} s at most`];
+    },
+  };
+}
+
+/**
+ * Workers outlive a master that was killed, and go on accepting connections with a configuration that nobody can change any more.
+ * They are in its process group; this lets them finish what is under way and no more.
+ */
+function endWorkers(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGQUIT');
+  } catch {
+    // The group has ended with its master.
+  }
+}
+
+function passed(ms: number, signal: AbortSignal): Promise<void> {
+  if (ms <= 0 || signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer);
+        resolve();
+      },
+      { once: true },
+    );
+  });
+}
+
+/** nginx's levels; what it says of every process that it starts and ends is for debugging. */
+const LEVELS: Readonly<Record<string, LogEntry['level']>> = {
+  emerg: 'error',
+  alert: 'error',
+  crit: 'error',
+  error: 'error',
+  warn: 'warn',
+  notice: 'debug',
+  info: 'debug',
+  debug: 'debug',
+};
+
+/** `2026/11/29 22:22:56 [error] 31#31: *4 connect() failed …` or `nginx: [emerg] …` */
+function parseLogLine(line: string): Pick<LogEntry, 'level' | 'message'> {
+  const [, level = 'error', message = line] =
+    /^(?:[\d/]+ [\d:]+ |nginx: )\[(\w+)\] (?:\d+#\d+: )?(.*)$/.exec(line) ?? [];
+  return { level: LEVELS[level] ?? 'error', message };
+}
