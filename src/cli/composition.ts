@@ -54,11 +54,12 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   let hasRead = false;
   let stopToday = () => {};
   let stopping = false;
+  let dutiesStopped: Promise<void> | undefined;
 
   const observe = (event: XdsEvent) => {
     metrics.observe(event);
     readiness.observe(event);
-    duties?.observe(event);
+    if (!ending.aborted) duties?.observe(event);
     // That streams end when this process does is no news.
     if (!stopping) reporter.observe(event);
   };
@@ -73,7 +74,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     onSettled: (settled) => {
       metrics.passed(settled.durationMs, settled.commit?.seq);
       reporter.settled(settled);
-      duties?.settled(settled, publisher.seq);
+      if (!ending.aborted) duties?.settled(settled, publisher.seq);
     },
   });
   const sourceOptions: SourceOptions = {
@@ -81,7 +82,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     onApplied: (urgent) => controller.notify(urgent),
     onDiagnostics: (change) => {
       reporter.diagnosed(change);
-      duties?.diagnosed(change);
+      if (!ending.aborted) duties?.diagnosed(change);
     },
     onError: (error) => logger.error(error, 'the folder of manifests could not be followed'),
   };
@@ -135,6 +136,13 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     wasReady = true;
   });
 
+  // Another replica leads from now on: the proxy may take minutes to drain.
+  const stopDuties = () => {
+    dutiesStopped ??= duties?.stop();
+    return dutiesStopped;
+  };
+  ending.addEventListener('abort', () => void stopDuties(), { once: true });
+
   function currentReadiness(): Readiness {
     if (ending.aborted) return { ready: false, reason: 'ending' };
     return hasRead ? readiness.current : { ready: false, reason: describeReading(source.diagnostics()) };
@@ -166,7 +174,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
       controller.stop();
       await source.stop();
       await webhook?.close();
-      await duties?.stop();
+      await stopDuties();
       await publisher.stop();
       await health.close();
       await debug?.close();
