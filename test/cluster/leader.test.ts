@@ -5,7 +5,6 @@ import { type Backend, startBackend } from './support/backend.ts';
 import { type Cluster, startCluster } from './support/cluster.ts';
 import { eventually } from './support/eventually.ts';
 import { type FaultProxy, startFaultProxy } from './support/fault-proxy.ts';
-import { addressed, addressesOf, metadataOf, plainIngress } from './support/ingresses.ts';
 import { createAccount, INGRESS_NGINX_RULES, roles } from './support/permissions.ts';
 import { PUBLISHED_ADDRESS, served, startEnvoy } from './support/product.ts';
 import {
@@ -17,6 +16,7 @@ import {
   type ReplicaOptions,
   statusWrites,
 } from './support/replicas.ts';
+import { addressed, metadataOf, plainIngress, statusOf } from './support/statuses.ts';
 import { namespace } from './support/workloads.ts';
 
 const OURS = [PUBLISHED_ADDRESS];
@@ -170,7 +170,7 @@ describe('a leader that is cut off from the API server', () => {
     proxy.cut();
     expect(await a.stop()).toBe(0);
     await leads(b);
-    expect(await addressesOf(cluster, web)).toEqual(OURS);
+    expect(await statusOf(cluster, web)).toEqual(OURS);
   });
 });
 
