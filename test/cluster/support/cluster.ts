@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findEnvoy } from '../../../src/envoy/binary.ts';
 import { type ApiClient, type ApiCredentials, createApiClient } from './api.ts';
 import { type AuditEntry, auditPolicy, readAudit } from './audit.ts';
 import { findBinaries } from './binaries.ts';
@@ -65,6 +66,7 @@ const CONTROLLERS = [
   'deployment-controller',
   'replicaset-controller',
   'daemonset-controller',
+  'job-controller',
   'endpointslice-controller',
   // Deletes the slices of a Service that is gone.
   'garbage-collector-controller',
@@ -182,6 +184,7 @@ export async function startCluster({
     caPath: pki.caPath,
     certificatePath: kubeletUser.chainPath,
     keyPath: kubeletUser.keyPath,
+    envoyPath: (await findEnvoy()).path,
   };
   const kubelet = createService({
     name: 'kubelet',

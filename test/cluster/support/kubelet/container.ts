@@ -1,10 +1,17 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { get as httpGet } from 'node:http';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type RunningProcess, startProcess } from '../process.ts';
+import type { Image } from './images.ts';
 
 /** The part of `spec.containers[]` that is honoured. */
 export interface ContainerSpec {
   readonly name: string;
   readonly image: string;
+  readonly command?: readonly string[];
   readonly args?: readonly string[];
   readonly env?: readonly {
     readonly name: string;
@@ -12,21 +19,35 @@ export interface ContainerSpec {
     readonly valueFrom?: { readonly fieldRef?: { readonly fieldPath: string } };
   }[];
   readonly ports?: readonly { readonly name?: string; readonly containerPort: number }[];
-  readonly readinessProbe?: {
-    readonly httpGet?: { readonly path?: string; readonly port: number | string };
-    readonly periodSeconds?: number;
-    readonly failureThreshold?: number;
+  readonly readinessProbe?: Probe;
+  readonly livenessProbe?: Probe;
+  readonly lifecycle?: {
+    readonly preStop?: {
+      readonly sleep?: { readonly seconds: number };
+      readonly exec?: { readonly command: readonly string[] };
+    };
   };
-  readonly lifecycle?: { readonly preStop?: { readonly sleep?: { readonly seconds: number } } };
+  readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[];
+}
+
+interface Probe {
+  readonly httpGet?: { readonly path?: string; readonly port: number | string };
+  readonly tcpSocket?: { readonly port: number | string };
+  readonly initialDelaySeconds?: number;
+  readonly periodSeconds?: number;
+  readonly failureThreshold?: number;
 }
 
 export interface ContainerOptions {
   readonly spec: ContainerSpec;
-  /** The program and its arguments; what runs the pod's files under it comes first. */
-  readonly command: readonly string[];
+  readonly image: Image;
+  /** What mounts the pod's files and then runs the command line that follows it. */
+  readonly wrapper: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly ip: string;
   readonly folder: string;
+  /** Whether it starts anew after it has ended with 0. */
+  readonly restartAlways: boolean;
   /** Ready or not, restarted: something of the status is another. */
   readonly onChange: () => void;
 }
@@ -35,8 +56,10 @@ export interface Container {
   readonly ready: boolean;
   readonly restarts: number;
   readonly pid: number;
+  /** Resolves when it has ended with 0 and does not start again. */
+  readonly success: Promise<void>;
   start(): void;
-  /** SIGTERM, after `graceMs` SIGKILL; resolves when it has ended. */
+  /** The hook and SIGTERM, `graceMs` after the beginning SIGKILL; resolves when it has ended. */
   end(graceMs: number): Promise<void>;
   kill(): void;
 }
@@ -46,13 +69,30 @@ const PROBE_TIMEOUT_MS = 1000;
 const FIRST_BACKOFF_MS = 200;
 const MAX_BACKOFF_MS = 10_000;
 
-export function createContainer({ spec, command, env, ip, folder, onChange }: ContainerOptions): Container {
-  let process: RunningProcess | undefined;
+export function createContainer(options: ContainerOptions): Container {
+  const { spec, image, wrapper, ip, folder, onChange } = options;
+  const env = {
+    ...options.env,
+    ...(image.root !== undefined && { PATH: `${join(image.root, 'usr/local/bin')}:${process.env['PATH']}` }),
+  };
+  let running: RunningProcess | undefined;
   let ready = false;
   let restarts = 0;
   let ending = false;
-  let timer: NodeJS.Timeout | undefined;
+  const timers = new Set<NodeJS.Timeout>();
+  const { promise: success, resolve: succeed } = Promise.withResolvers<void>();
 
+  const after = (ms: number, work: () => void) => {
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      work();
+    }, ms);
+    timers.add(timer);
+  };
+  const clearTimers = () => {
+    for (const timer of timers) clearTimeout(timer);
+    timers.clear();
+  };
   const become = (value: boolean) => {
     if (ready === value || ending) return;
     ready = value;
@@ -60,33 +100,84 @@ export function createContainer({ spec, command, env, ip, folder, onChange }: Co
   };
   const start = () => {
     if (ending) return;
-    const [program = '', ...args] = [...command, ...(spec.args ?? []).map((arg) => expand(arg, env))];
-    const started = startProcess({ name: spec.name, program, args, env, folder });
-    process = started;
-    void started.exit.then(() => onExit(), onExit);
-    if (spec.readinessProbe?.httpGet === undefined) become(true);
-    else void probe(started, 0);
+    const args = (spec.args ?? []).map((arg) => expand(arg, env));
+    const [program = '', ...rest] = [...wrapper, ...(spec.command ? findProgram(spec.command) : image.entrypoint)];
+    const started = startProcess({ name: spec.name, program, args: [...rest, ...args], env, folder });
+    running = started;
+    void started.exit.then(onExit, () => onExit('SIGKILL'));
+    if (spec.readinessProbe === undefined) become(true);
+    else {
+      const { readinessProbe } = spec;
+      // The first answer is wanted soon, later ones as the manifest says.
+      probe(started, readinessProbe, {
+        everyMs: (yes) => (yes ? (readinessProbe.periodSeconds ?? 1) * 1000 : FIRST_PROBE_MS),
+        onResult: (ok, failures) => {
+          if (ok) become(true);
+          else if (failures >= (readinessProbe.failureThreshold ?? 3)) become(false);
+        },
+      });
+    }
+    if (spec.livenessProbe !== undefined) {
+      const { initialDelaySeconds = 0, periodSeconds = 10, failureThreshold = 3 } = spec.livenessProbe;
+      after(initialDelaySeconds * 1000, () =>
+        probe(started, spec.livenessProbe!, {
+          everyMs: () => periodSeconds * 1000,
+          onResult: (_, failures) => {
+            if (failures >= failureThreshold) started.signal('SIGKILL');
+          },
+        }),
+      );
+    }
     onChange();
   };
-  const onExit = () => {
-    clearTimeout(timer);
+  const onExit = (code: number | NodeJS.Signals) => {
+    clearTimers();
     if (ending) return;
+    if (code === 0 && !options.restartAlways) {
+      succeed();
+      return;
+    }
     restarts++;
     if (ready) become(false);
     else onChange();
-    timer = setTimeout(start, Math.min(FIRST_BACKOFF_MS * 2 ** (restarts - 1), MAX_BACKOFF_MS));
+    after(Math.min(FIRST_BACKOFF_MS * 2 ** (restarts - 1), MAX_BACKOFF_MS), start);
   };
-  const probe = async (of: RunningProcess, failures: number) => {
-    const { path = '/', port = 0 } = spec.readinessProbe?.httpGet ?? {};
+  const probe = (of: RunningProcess, how: Probe, { everyMs, onResult }: ProbeLoop) => {
+    let failures = 0;
+    const ask = async () => {
+      const ok = await answers(how);
+      if (running !== of || !of.running()) return;
+      failures = ok ? 0 : failures + 1;
+      onResult(ok, failures);
+      after(everyMs(ready), () => void ask());
+    };
+    void ask();
+  };
+  const answers = async ({ httpGet, tcpSocket }: Probe): Promise<boolean> => {
+    const port = httpGet?.port ?? tcpSocket?.port ?? 0;
     const number = spec.ports?.find(({ name }) => name === port)?.containerPort ?? Number(port);
-    const ok = await answers(ip, number, path);
-    if (process !== of || !of.running()) return;
-    const failed = ok ? 0 : failures + 1;
-    if (ok) become(true);
-    else if (failed >= (spec.readinessProbe?.failureThreshold ?? 3)) become(false);
-    // The first answer is wanted soon, later ones as the manifest says.
-    const periodMs = (spec.readinessProbe?.periodSeconds ?? 1) * 1000;
-    timer = setTimeout(() => void probe(of, failed), ready ? periodMs : FIRST_PROBE_MS);
+    return httpGet === undefined ? await accepts(ip, number) : await answersHttp(ip, number, httpGet.path ?? '/');
+  };
+  /** Paths of the image are below its root. */
+  const findProgram = ([program = '', ...args]: readonly string[]): string[] => {
+    const own = join(image.root ?? '/', program);
+    return [program.startsWith('/') && existsSync(own) ? own : program, ...args];
+  };
+  const runHook = async (graceMs: number) => {
+    const { sleep, exec } = spec.lifecycle?.preStop ?? {};
+    if (running?.running() !== true) return;
+    if (sleep !== undefined) await delay(Math.min(sleep.seconds * 1000, graceMs));
+    if (exec === undefined) return;
+    // Where the container has its files.
+    const inside = wrapper.length > 0 ? ['nsenter', '--target', String(running.pid), '--mount', '--'] : [];
+    const [program = '', ...args] = [...inside, ...findProgram(exec.command)];
+    const pod = { ...process.env, ...env };
+    await new Promise<void>((resolve) => {
+      execFile(program, args, { env: pod, timeout: graceMs }, (error) => {
+        if (error) console.log(`the hook of ${spec.name}: ${error.message}`);
+        resolve();
+      });
+    });
   };
   return {
     get ready() {
@@ -96,23 +187,32 @@ export function createContainer({ spec, command, env, ip, folder, onChange }: Co
       return restarts;
     },
     get pid() {
-      return process?.pid ?? 0;
+      return running?.pid ?? 0;
     },
+    success,
     start,
     end: async (graceMs) => {
+      const begin = performance.now();
       ending = true;
-      clearTimeout(timer);
-      await process?.stop('SIGTERM', graceMs);
+      clearTimers();
+      await runHook(graceMs);
+      await running?.stop('SIGTERM', Math.max(0, graceMs - (performance.now() - begin)));
     },
     kill: () => {
       ending = true;
-      clearTimeout(timer);
-      process?.signal('SIGKILL');
+      clearTimers();
+      running?.signal('SIGKILL');
     },
   };
 }
 
-function answers(host: string, port: number, path: string): Promise<boolean> {
+interface ProbeLoop {
+  readonly everyMs: (ready: boolean) => number;
+  /** @param failures in a row, with this one */
+  readonly onResult: (ok: boolean, failures: number) => void;
+}
+
+function answersHttp(host: string, port: number, path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const request = httpGet({ host, port, path, agent: false, timeout: PROBE_TIMEOUT_MS }, (response) => {
       response.resume();
@@ -124,7 +224,19 @@ function answers(host: string, port: number, path: string): Promise<boolean> {
   });
 }
 
+function accepts(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: PROBE_TIMEOUT_MS }, () => {
+      resolve(true);
+      socket.destroy();
+    });
+    socket.on('timeout', () => socket.destroy());
+    socket.on('error', () => resolve(false));
+    socket.on('close', () => resolve(false));
+  });
+}
+
 /** `$(NAME)` in arguments, as Kubernetes replaces it; what is not set stays. */
-function expand(text: string, env: Readonly<Record<string, string>>): string {
+function expand(text: string, env: Readonly<Record<string, string | undefined>>): string {
   return text.replace(/\$\((\w+)\)/g, (whole, name: string) => env[name] ?? whole);
 }

@@ -3,9 +3,11 @@
  * own. Options: JSON in the first argument.
  */
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ApiClient, ApiError, createApiClient, type KubernetesObject } from '../api.ts';
 import { NODE_ADDRESS, NODE_NAME } from '../namespace.ts';
+import { createImages } from './images.ts';
 import { createPod, type PodRunner } from './pod.ts';
 
 export interface KubeletOptions {
@@ -14,6 +16,7 @@ export interface KubeletOptions {
   readonly caPath: string;
   readonly certificatePath: string;
   readonly keyPath: string;
+  readonly envoyPath: string;
 }
 
 const RETRY_MS = 100;
@@ -81,6 +84,7 @@ const api = createApiClient({
   certificate: readFileSync(options.certificatePath, 'utf8'),
   key: readFileSync(options.keyPath, 'utf8'),
 });
+const images = createImages(join(options.folder, 'image'), options.envoyPath);
 const pods = new Map<string, PodRunner>();
 let nextAddress = FIRST_ADDRESS;
 
@@ -91,13 +95,13 @@ function onPod(object: KubernetesObject, gone = false): void {
     pods.delete(uid);
     known?.kill();
   } else if (object.metadata.deletionTimestamp !== undefined) {
-    const pod = known ?? createPod({ api, object, ca, ip: '', folder: options.folder });
+    const pod = known ?? createPod({ api, object, images, ca, ip: '', folder: options.folder });
     pods.set(uid, pod);
     pod.delete(object.metadata.deletionGracePeriodSeconds ?? 30);
   } else if (known === undefined) {
     const ip = `10.200.${nextAddress >> 8}.${nextAddress & 255}`;
     nextAddress++;
-    const pod = createPod({ api, object, ca, ip, folder: options.folder });
+    const pod = createPod({ api, object, images, ca, ip, folder: options.folder });
     pods.set(uid, pod);
     pod.start();
   }

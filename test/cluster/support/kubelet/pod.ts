@@ -1,14 +1,15 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type ApiClient, ApiError, type KubernetesObject, pathOf } from '../api.ts';
 import { NODE_ADDRESS, NODE_NAME } from '../namespace.ts';
 import { type Container, type ContainerSpec, createContainer } from './container.ts';
-import { commandOf } from './images.ts';
+import type { Images } from './images.ts';
+import { preparePodFiles } from './pod-files.ts';
 
 export interface PodOptions {
   readonly api: ApiClient;
   readonly object: KubernetesObject;
+  readonly images: Images;
   /** PEM of the API server's authority. */
   readonly ca: string;
   /** Empty for a pod that is only to be deleted. */
@@ -25,19 +26,21 @@ export interface PodRunner {
   kill(): void;
 }
 
-const TOKEN_FOLDER = '/run/secrets/kubernetes.io/serviceaccount';
-const TOKEN_SECONDS = 3600;
-/** A `/run` of its own, with the token of the ServiceAccount where programs look for it. */
-const WITH_TOKEN = `mount -t tmpfs tmpfs /run && mkdir -p ${TOKEN_FOLDER} && mount --bind "$0" ${TOKEN_FOLDER} && exec "$@"`;
+type Phase = 'Pending' | 'Running' | 'Succeeded';
 
-export function createPod({ api, object, ca, ip, folder }: PodOptions): PodRunner {
+export function createPod({ api, object, images, ca, ip, folder }: PodOptions): PodRunner {
   const { name, namespace = '', uid = '' } = object.metadata;
   const path = pathOf({ ...object, apiVersion: 'v1', kind: 'Pod' });
   const specs = object['spec'].containers as readonly ContainerSpec[];
+  const initSpecs = (object['spec'].initContainers ?? []) as readonly ContainerSpec[];
   const podFolder = join(folder, 'pods', namespace, name);
   const startTime = new Date().toISOString();
+  const ended = new AbortController();
   let containers: readonly Container[] = [];
-  let waiting: string | undefined = 'ContainerCreating';
+  /** The one that runs before them. */
+  let initContainer: Container | undefined;
+  let phase: Phase = 'Pending';
+  let waiting = 'ContainerCreating';
   let deleting = false;
   let writing = Promise.resolve();
 
@@ -66,42 +69,39 @@ export function createPod({ api, object, ca, ip, folder }: PodOptions): PodRunne
       const target = { apiVersion: 'v1', kind: 'Node', name: NODE_NAME };
       await api.create(`${path}/binding`, { apiVersion: 'v1', kind: 'Binding', metadata: { name }, target });
     }
-    const commands = specs.map(({ image }) => commandOf(image));
-    if (commands.includes(undefined)) {
+    if ([...initSpecs, ...specs].some(({ image }) => images(image) === undefined)) {
       waiting = 'ErrImagePull';
       report();
       return;
     }
     mkdirSync(podFolder, { recursive: true });
-    const wrapper = await tokenWrapper();
-    if (deleting) return;
-    waiting = undefined;
-    containers = specs.map((spec, index) =>
+    const wrap = await preparePodFiles({ api, object, ca, folder: podFolder, signal: ended.signal });
+    const restartAlways = (object['spec'].restartPolicy ?? 'Always') === 'Always';
+    const create = (spec: ContainerSpec, again: boolean) =>
       createContainer({
         spec,
-        command: [...wrapper, ...commands[index]!],
+        image: images(spec.image)!,
+        wrapper: wrap(spec),
         env: environment(spec),
         ip,
         folder: podFolder,
+        restartAlways: again,
         onChange: report,
-      }),
-    );
+      });
+    for (const spec of initSpecs) {
+      if (deleting) return;
+      initContainer = create(spec, false);
+      initContainer.start();
+      await initContainer.success;
+    }
+    initContainer = undefined;
+    if (deleting) return;
+    phase = 'Running';
+    containers = specs.map((spec) => create(spec, restartAlways));
     for (const container of containers) container.start();
-  };
-  /** A pod that names a ServiceAccount acts as it. */
-  const tokenWrapper = async (): Promise<readonly string[]> => {
-    const account = object['spec'].serviceAccountName as string | undefined;
-    if (account === undefined || account === 'default') return [];
-    const tokenPath = `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`;
-    const { status } = (await api.create(tokenPath, {
-      spec: { expirationSeconds: TOKEN_SECONDS },
-    })) as KubernetesObject;
-    const files = join(podFolder, 'serviceaccount');
-    mkdirSync(files, { recursive: true });
-    writeFileSync(join(files, 'token'), status.token, { mode: 0o600 });
-    writeFileSync(join(files, 'ca.crt'), ca);
-    writeFileSync(join(files, 'namespace'), namespace);
-    return ['unshare', '--mount', 'sh', '-c', WITH_TOKEN, files];
+    await Promise.all(containers.map(({ success }) => success));
+    phase = 'Succeeded';
+    report();
   };
 
   /** One write at a time, each of what is true when it begins. */
@@ -110,47 +110,62 @@ export function createPod({ api, object, ca, ip, folder }: PodOptions): PodRunne
   };
   const writeStatus = async () => {
     const now = new Date().toISOString();
-    const ready = containers.length > 0 && containers.every((container) => container.ready);
+    const ready = phase === 'Running' && containers.every((container) => container.ready);
     const condition = (type: string, ok: boolean) => ({ type, status: ok ? 'True' : 'False', lastTransitionTime: now });
+    const state = {
+      Pending: { waiting: { reason: waiting } },
+      Running: { running: { startedAt: startTime } },
+      Succeeded: { terminated: { exitCode: 0, reason: 'Completed', startedAt: startTime, finishedAt: now } },
+    }[phase];
     const status = {
-      phase: waiting === undefined ? 'Running' : 'Pending',
+      phase,
       hostIP: NODE_ADDRESS,
       hostIPs: [{ ip: NODE_ADDRESS }],
       podIP: ip,
       podIPs: [{ ip }],
       startTime,
-      conditions: [condition('Initialized', true), condition('Ready', ready), condition('ContainersReady', ready)],
+      conditions: [
+        condition('Initialized', phase !== 'Pending'),
+        condition('Ready', ready),
+        condition('ContainersReady', ready),
+      ],
       containerStatuses: specs.map(({ name: container, image }, index) => ({
         name: container,
         image,
         imageID: image,
         containerID: `process://${containers[index]?.pid ?? 0}`,
-        ready: containers[index]?.ready ?? false,
-        started: waiting === undefined,
+        ready: phase === 'Running' && (containers[index]?.ready ?? false),
+        started: phase === 'Running',
         restartCount: containers[index]?.restarts ?? 0,
-        state: waiting === undefined ? { running: { startedAt: startTime } } : { waiting: { reason: waiting } },
+        state,
       })),
     };
     await api.patch(`${path}/status`, { status }, 'application/strategic-merge-patch+json');
   };
   const end = async (graceSeconds: number) => {
-    const sleepSeconds = Math.max(0, ...specs.map(({ lifecycle }) => lifecycle?.preStop?.sleep?.seconds ?? 0));
-    if (containers.length > 0) await delay(Math.min(sleepSeconds, graceSeconds) * 1000);
-    const graceMs = Math.max(0, graceSeconds - sleepSeconds) * 1000;
-    await Promise.all(containers.map((container) => container.end(graceMs)));
+    initContainer?.kill();
+    await Promise.all(containers.map((container) => container.end(graceSeconds * 1000)));
     await writing;
     await api.delete(path, { gracePeriodSeconds: 0, preconditions: { uid } });
     rmSync(podFolder, { recursive: true, force: true });
   };
+  const stop = () => {
+    deleting = true;
+    ended.abort();
+  };
   return {
-    start: () => void run().catch((error) => complain(`start of ${namespace}/${name}`, error)),
+    start: () =>
+      void run().catch((error) => {
+        if (!deleting) complain(`start of ${namespace}/${name}`, error);
+      }),
     delete: (graceSeconds) => {
       if (deleting) return;
-      deleting = true;
+      stop();
       void end(graceSeconds).catch((error) => complain(`end of ${namespace}/${name}`, error));
     },
     kill: () => {
-      deleting = true;
+      stop();
+      initContainer?.kill();
       for (const container of containers) container.kill();
     },
   };
