@@ -308,6 +308,8 @@ class DiscoveryStream implements AdsStream {
         this.send(channel, batch, now);
         return;
       }
+      // Nothing was left to say, which removals of types before it may have waited for.
+      if (!channel.pending) this.scheduleTurn();
       // The gate for listeners is open as a rule, but one that leads to a cluster by itself may wait behind it.
       const nextAt = openAt > now || channel.typeUrl !== typeUrls.listener ? openAt : this.gates.clustersReadyAt();
       if (nextAt > now) wakeAt = Math.min(wakeAt, nextAt);

@@ -176,3 +176,18 @@ test('always has the clusters that its routes and listeners name, gets endpoints
     { numRuns: 400 },
   );
 });
+
+test('a removal does not wait for a type that has nothing to say', () => {
+  const clock = new TestClock();
+  const store = new SnapshotStore();
+  store.commit(routeCommit(store, ['a'], 0));
+  const proxy = new ProxyModel(store, clock);
+  proxy.reply(0, false);
+  store.commit(routeCommit(store, [], 0));
+  proxy.connect();
+  clock.run();
+  // The route table comes back to what the proxy is about to accept.
+  for (const clusters of [['a'], []]) store.commit(routeCommit(store, clusters, 0));
+  proxy.settle();
+  expect([...(proxy.running.get(CDS)?.keys() ?? [])]).toEqual([]);
+});
