@@ -1,9 +1,27 @@
 /** What an Envoy and a control plane say about themselves over their Unix sockets. */
+import { readdirSync } from 'node:fs';
 import { request } from 'node:http';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type RuntimePaths, runtimePaths } from '../../../src/cli/runtime-folder.ts';
 import type { Cluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
 import type { Product } from './product.ts';
+
+/** The sockets of a `run`. */
+export function socketsOf({ process }: Product): Pick<RuntimePaths, 'adminSocket' | 'debugSocket'> {
+  const folder = readdirSync(tmpdir()).find((name) => name.startsWith(`ingress-xds-${process.pid}-`));
+  if (folder === undefined) throw new Error('the product has no folder for its sockets');
+  return runtimePaths(join(tmpdir(), folder));
+}
+
+/** Waits until every connected Envoy has accepted all that the control plane has. */
+export async function untilAccepted(debugSocket: string): Promise<void> {
+  await eventually('that Envoy has accepted everything', async () => {
+    const streams: readonly { readonly upToDate: boolean }[] = await getJson(debugSocket, '/debug/streams');
+    return streams.length > 0 && streams.every(({ upToDate }) => upToDate);
+  });
+}
 
 /** Envoy's admin interface, of one that `startEnvoy` has started. */
 export function adminSocket(cluster: Cluster, envoy = 'envoy-0'): string {
@@ -57,24 +75,6 @@ export async function untilHosts(socketPath: string, cluster: string, wanted: re
     return seen === expected;
   };
   await eventually(`the endpoints of ${cluster}`, equal, { describe: () => `wanted ${expected}\nhave   ${seen}` });
-}
-
-const TYPES = ['listeners', 'routes', 'clusters', 'endpoints', 'secrets'] as const;
-
-/** Every resource with its version, which says what is in it: `clusters shop/web/80` → version. Needs `--debug-socket`. */
-export async function configuration(debugSocket: string): Promise<Readonly<Record<string, string>>> {
-  const lists = await Promise.all(
-    TYPES.map(async (type) => {
-      const resources = await getJson(debugSocket, `/debug/resources?type=${type}`);
-      return resources.map(({ name, version }: Listed) => [`${type} ${name}`, version]);
-    }),
-  );
-  return Object.fromEntries(lists.flat());
-}
-
-interface Listed {
-  readonly name: string;
-  readonly version: string;
 }
 
 /** Responses per type of resource. */
