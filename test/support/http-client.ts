@@ -109,11 +109,39 @@ function exchange(socket: Socket, port: number, text: string, timeoutMs: number)
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const chunks: Buffer[] = [];
   socket.setTimeout(timeoutMs, () => socket.destroy(new Error(`port ${port} did not close the connection`)));
-  socket.on('data', (chunk) => chunks.push(chunk));
+  const received = () => Buffer.concat(chunks).toString('latin1');
+  socket.on('data', (chunk) => {
+    chunks.push(chunk);
+    // Envoy ends a connection a second after it has said that it will.
+    if (endsWithLastAnswer(received())) socket.destroy();
+  });
   socket.on('error', reject);
-  socket.on('close', () => resolve(Buffer.concat(chunks).toString('latin1')));
+  socket.on('close', () => resolve(received()));
   socket.write(text, 'latin1');
   return promise;
+}
+
+/** Whether the last of the answers of HTTP/1 is whole and says that the connection ends with it. */
+function endsWithLastAnswer(received: string): boolean {
+  for (let rest = received; ; ) {
+    const headEnd = rest.indexOf('\r\n\r\n');
+    if (headEnd < 0) return false;
+    const head = rest.slice(0, headEnd).toLowerCase();
+    const length = answerLength(head, rest, headEnd + 4);
+    if (length === undefined || rest.length < length) return false;
+    if (rest.length === length) return /\r\nconnection: *close/.test(head);
+    rest = rest.slice(length);
+  }
+}
+
+/** Of head and body; `undefined` where the body ends with the connection, or is not whole. */
+function answerLength(head: string, text: string, bodyStart: number): number | undefined {
+  if (/^http\/1\.\d (?:1\d\d|204|304)/.test(head)) return bodyStart;
+  const [, contentLength] = /\r\ncontent-length: *(\d+)/.exec(head) ?? [];
+  if (contentLength !== undefined) return bodyStart + Number(contentLength);
+  if (!/\r\ntransfer-encoding: *chunked/.test(head)) return undefined;
+  const end = text.indexOf('\r\n0\r\n\r\n', bodyStart - 2);
+  return end < 0 ? undefined : end + '\r\n0\r\n\r\n'.length;
 }
 
 /** The certificate that a server name gets; an empty name sends none. Rejects when the handshake fails. */
