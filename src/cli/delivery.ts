@@ -1,6 +1,7 @@
 import type { Publisher } from '../controller.ts';
 import type { Engine } from '../derive.ts';
 import type { ProxyModel } from '../model/proxy-model.ts';
+import type { PublishOutcome } from '../nginx/publish.ts';
 import type { XdsEvent } from '../xds/observer.ts';
 import type { Inspection } from './inspection.ts';
 import type { Logger } from './logger.ts';
@@ -12,6 +13,8 @@ export interface DeliveryContext {
   readonly logger: Logger;
   /** What proxies accept and reject, in the terms of xDS whatever the proxy. */
   readonly observe: (event: XdsEvent) => void;
+  /** Told of each configuration that a proxy has loaded, or has not, where the proxy loads such things. */
+  readonly reloaded?: (outcome: PublishOutcome) => void;
 }
 
 /** How one kind of proxy gets what the build made. */

@@ -2,14 +2,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { NginxBinary } from '../nginx/binary.ts';
-import { createRunTimeUpdater } from '../nginx/dynamic.ts';
+import { configurationSocket, createRunTimeUpdater } from '../nginx/dynamic.ts';
 import { createNginxEmitter } from '../nginx/emit.ts';
 import { createNginxMaster } from '../nginx/master.ts';
 import { createNginxPublisher, type NginxPublisher, type PublishOutcome } from '../nginx/publish.ts';
 import type { Template } from '../nginx/template.ts';
 import { systemClock } from '../xds/clock.ts';
 import type { CreateDelivery } from './delivery.ts';
-import { createNginxPublication, runTimeState } from './nginx-publisher.ts';
+import { createNginxPublication } from './nginx-publisher.ts';
 
 export interface NginxDeliveryOptions {
   readonly nginx: NginxBinary;
@@ -44,7 +44,7 @@ export function nginxDelivery(options: NginxDeliveryOptions): NginxDelivery {
   const { nginx, folder, onOutcome } = options;
   let proxyStarted = async () => {};
   let publisher: NginxPublisher | undefined;
-  const create: CreateDelivery = ({ engine, model, ipv6, logger, observe }) => {
+  const create: CreateDelivery = ({ engine, model, ipv6, logger, observe, reloaded }) => {
     const emitter = createNginxEmitter(engine, model, {
       ipv6,
       dynamic: nginx.hasLua,
@@ -58,10 +58,16 @@ export function nginxDelivery(options: NginxDeliveryOptions): NginxDelivery {
     });
     const master = createNginxMaster({ nginxPath: nginx.path, folder });
     const firstLoad = Promise.withResolvers<void>();
-    /** Commits, and the last one that nginx has whole. */
+    /** Of commits. */
     let seq = 0;
-    let loadedSeq = 0;
-    const programmed = () => observe({ kind: 'programmed', stream: STREAM, seq: loadedSeq });
+    const programmed = () => {
+      if (hasStarted && publication.settled) observe({ kind: 'programmed', stream: STREAM, seq });
+    };
+    /** Masters so far. */
+    let starts = 0;
+    let stopped = false;
+    /** Whether a master has ever got what is changed at run time. */
+    let hasStarted = false;
     const files = createNginxPublisher({
       folder,
       template: options.template,
@@ -69,44 +75,56 @@ export function nginxDelivery(options: NginxDeliveryOptions): NginxDelivery {
       reload: master.reload,
       clock: systemClock,
       minIntervalMs: options.minIntervalMs,
-      onOutcome: (outcome) => {
+      onOutcome: (outcome, target) => {
         onOutcome(outcome);
+        reloaded?.(outcome);
         if (outcome.kind === 'failed') return;
-        publication.loaded();
+        publication.loaded(target);
         firstLoad.resolve();
+        programmed();
       },
     });
     publisher = files;
     const updater = nginx.hasLua
       ? createRunTimeUpdater({
-          socketPath: `${folder}/configuration.sock`,
-          state: () => runTimeState(emitter),
+          socketPath: configurationSocket(folder),
+          state: () => publication.state(),
           retries: options.retries,
-          delay: (ms) => delay(ms),
+          delay: (ms) => delay(ms, undefined, { ref: false }),
           onFailure: (reason) => logger.error(`nginx does not take changes at run time: ${reason}`),
+          onSynced: programmed,
         })
       : undefined;
-    const publication = createNginxPublication(emitter, {
-      folder,
-      publisher: files,
-      ...(updater && { updater }),
-      onError: (error) => logger.error(error, 'a change could not be brought to nginx'),
-    });
+    const publication = createNginxPublication(emitter, { folder, publisher: files, ...(updater && { updater }) });
+    const masterRuns = async () => {
+      const start = ++starts;
+      master.expect();
+      while (start === starts && !stopped) {
+        const reason = await master.running().then(
+          () => undefined,
+          (error: Error) => error.message,
+        );
+        if (reason === undefined) return;
+        if (start === starts && !stopped) logger.warn(reason);
+      }
+    };
     proxyStarted = async () => {
+      await masterRuns();
       await updater?.resend();
-      observe({ kind: 'identified', stream: STREAM, node: { id: 'nginx', cluster: '' } as never });
+      if (!hasStarted)
+        observe({ kind: 'identified', stream: STREAM, node: { id: 'nginx', cluster: '', userAgent: 'nginx' } });
+      hasStarted = true;
       programmed();
     };
     return {
       diagnosticTables: publication.diagnosticTables,
       *publish(pass) {
-        yield* publication.publish(pass);
-        const commit = { seq: ++seq, types: new Map() };
-        void publication.settled().then(() => {
-          loadedSeq = Math.max(loadedSeq, commit.seq);
-          programmed();
-        });
-        return commit;
+        const changed = publication.publish(pass);
+        yield;
+        if (!changed) return undefined;
+        seq++;
+        queueMicrotask(programmed);
+        return { seq, types: new Map() };
       },
       get seq() {
         return seq;
@@ -117,6 +135,7 @@ export function nginxDelivery(options: NginxDeliveryOptions): NginxDelivery {
         return [folder];
       },
       stop: async () => {
+        stopped = true;
         updater?.stop();
         await files.stop();
       },

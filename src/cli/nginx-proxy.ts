@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { configurationSocket } from '../nginx/dynamic.ts';
 import type { ParentProxy } from './parent.ts';
 import type { LogEntry } from './process-tree.ts';
 import type { RuntimePaths } from './runtime-folder.ts';
@@ -25,13 +27,23 @@ export function nginxProxy({ path, gracePeriodMs, deadlineMs }: NginxProxyOption
       const folder = nginxFolder(paths);
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const args = ['-e', 'stderr', '-c', join(folder, 'nginx.conf')];
+      const former = new Set<number>();
       return {
         name: 'nginx',
         title: 'nginx',
-        // A process group of its own. Access logs go to stdout, and its own log to stderr.
-        spawn: () => spawn(path, args, { detached: true, stdio: ['ignore', 'inherit', 'pipe'] }),
+        spawn: () => {
+          // A master that was killed leaves it behind, and the next one could not listen there.
+          rmSync(configurationSocket(folder), { force: true });
+          // A process group of its own. Access logs go to stdout, and its own log to stderr.
+          return spawn(path, args, { detached: true, stdio: ['ignore', 'inherit', 'pipe'] });
+        },
         parseLogLine,
-        onEnd: endWorkers,
+        onEnd: (pid, isLast) => {
+          // A second life that ended, too, may have found its ports taken by workers that hang.
+          for (const group of former) signalGroup(group, 'SIGKILL');
+          former.clear();
+          if (signalGroup(pid, isLast ? 'SIGKILL' : 'SIGQUIT')) former.add(pid);
+        },
         stop: { signal: 'SIGQUIT', killAfterMs: deadlineMs },
       };
     },
@@ -46,13 +58,14 @@ export function nginxProxy({ path, gracePeriodMs, deadlineMs }: NginxProxyOption
 
 /**
  * Workers outlive a master that was killed, and go on accepting connections with a configuration that nobody can change any more.
- * They are in its process group; this lets them finish what is under way and no more.
+ * They are in its process group; asked to quit, they finish what is under way and no more.
+ * @returns whether there are any.
  */
-function endWorkers(pid: number): void {
+function signalGroup(master: number, signal: NodeJS.Signals): boolean {
   try {
-    process.kill(-pid, 'SIGQUIT');
+    return process.kill(-master, signal);
   } catch {
-    // The group has ended with its master.
+    return false;
   }
 }
 

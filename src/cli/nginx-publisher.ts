@@ -2,21 +2,33 @@ import type { Publisher } from '../controller.ts';
 import type { Pass } from '../derive.ts';
 import { DEFAULT_CERTIFICATE } from '../model/proxy-model.ts';
 import { certificateFile } from '../nginx/certificate-file.ts';
-import { type RunTimeChange, type RunTimeState, type RunTimeUpdater, serverNamesByName } from '../nginx/dynamic.ts';
+import {
+  mergeChanges,
+  NO_CHANGE,
+  type RunTimeChange,
+  type RunTimeState,
+  type RunTimeUpdater,
+  serverNamesByName,
+} from '../nginx/dynamic.ts';
 import { NGINX, type NginxEmitter } from '../nginx/emit.ts';
 import type { NginxPublisher, NginxTarget } from '../nginx/publish.ts';
 import { upstreamName } from '../nginx/upstream.ts';
 
-export interface NginxPublication extends Publisher {
-  /** Resolves when everything that passes have changed so far was tried. */
-  settled(): Promise<void>;
-  /** The configuration that was asked for last is in force: what only the former one needed can go. */
-  loaded(): void;
+export interface NginxPublication {
+  readonly diagnosticTables: Publisher['diagnosticTables'];
+  /** Brings to nginx what the pass has changed. Returns whether it has changed anything. */
+  publish(pass: Pass): boolean;
+  /** This configuration is in force. */
+  loaded(target: NginxTarget): void;
+  /** Everything that nginx is to have at run time, also what only the configuration in force refers to. */
+  state(): RunTimeState;
+  /** Whether nginx has everything that passes have changed so far. */
+  readonly settled: boolean;
 }
 
 /**
  * What passes change, brought to nginx in the order in which nothing is missing: new backends and certificates, then the
- * configuration that refers to them, then what goes.
+ * configuration that refers to them, then what goes. Changes at run time do not wait for a configuration that is on its way.
  */
 export function createNginxPublication(
   emitter: NginxEmitter,
@@ -24,58 +36,56 @@ export function createNginxPublication(
     readonly folder: string;
     readonly publisher: Pick<NginxPublisher, 'publish'>;
     /** Absent where every change needs a reload. */
-    readonly updater?: Pick<RunTimeUpdater, 'update'>;
-    readonly onError: (error: unknown) => void;
+    readonly updater?: Pick<RunTimeUpdater, 'update' | 'synced'>;
   },
 ): NginxPublication {
-  const { folder, publisher, updater, onError } = options;
-  let last: Promise<void> = Promise.resolve();
-  let removals = emptyChange();
+  const { folder, publisher, updater } = options;
+  const state = { backends: new Map(), certificates: new Map(), names: new Map() } satisfies RunTimeState;
+  /** What goes once the configuration that was asked for last is in force. */
+  let removals = NO_CHANGE;
   let names: ReadonlyMap<string, string> = new Map();
-  /** Whether a configuration was asked for that is not in force yet. */
-  let pending = false;
+  /** What was asked for last, until it is in force. */
+  let wanted: NginxTarget | undefined;
 
-  const inTurn = (task: () => Promise<void>) => {
-    last = last.then(task).catch(onError);
+  const update = async (change: RunTimeChange) => {
+    apply(state, change);
+    if (!isEmpty(change)) await updater?.update(change);
   };
 
   const removeUnused = () => {
-    if (updater === undefined || pending || isEmpty(removals)) return;
+    if (wanted !== undefined) return;
     const gone = removals;
-    removals = emptyChange();
-    inTurn(() => updater.update(gone));
+    removals = NO_CHANGE;
+    void update(gone);
   };
 
   return {
     diagnosticTables: emitter.diagnosticTables,
-    settled: () => last,
-    loaded: () => {
-      pending = false;
+    state: () => state,
+    get settled() {
+      return wanted === undefined && isEmpty(removals) && (updater?.synced ?? true);
+    },
+    loaded: (target) => {
+      if (target === wanted) wanted = undefined;
       removeUnused();
     },
-    *publish(pass) {
+    publish(pass) {
       const config = pass.of(emitter.config).get(NGINX);
       const before = names;
       names = namesOf(emitter);
-      const { additions, removed } = split(changeOf(emitter, pass, before, names));
-      removals = merge(removals, removed, additions);
-      if (updater !== undefined && !isEmpty(additions)) inTurn(() => updater.update(additions));
+      const change = changeOf(emitter, pass, before, names);
+      const { additions, removed } = split(change);
+      removals = without(mergeChanges(removals, removed), additions);
+      const updated = update(additions);
       if (config !== undefined) {
-        pending = true;
-        const target = { config, files: filesOf(emitter, folder, updater !== undefined) } satisfies NginxTarget;
-        inTurn(() => publisher.publish(target));
+        const target = { config, files: filesOf(emitter, folder, updater !== undefined) };
+        wanted = target;
+        void updated.then(() => publisher.publish(target));
       }
       removeUnused();
-      return undefined;
+      return config !== undefined || !isEmpty(change);
     },
   };
-}
-
-/** Everything that nginx is to have at run time. */
-export function runTimeState(emitter: NginxEmitter): RunTimeState {
-  const backends = new Map([...emitter.backends.keys()].map((key) => [upstreamName(key), emitter.backends.get(key)]));
-  const certificates = new Map([...emitter.certificates.keys()].map((key) => [key, emitter.certificates.get(key)]));
-  return { backends, certificates, names: namesOf(emitter) };
 }
 
 /** Where the configuration wants certificates: all of them, or only the one for the first moment of a master. */
@@ -111,10 +121,6 @@ function changeOf(
   return { backends, certificates, names: changed };
 }
 
-function emptyChange(): RunTimeChange {
-  return { backends: new Map(), certificates: new Map(), names: new Map() };
-}
-
 function isEmpty({ backends, certificates, names }: RunTimeChange): boolean {
   return backends.size + certificates.size + names.size === 0;
 }
@@ -127,13 +133,29 @@ function split({ backends, certificates, names }: RunTimeChange) {
   };
 }
 
-/** What still has to go: also what goes now, but not what has come back. */
-function merge(before: RunTimeChange, removed: RunTimeChange, additions: RunTimeChange): RunTimeChange {
+/** What has come back need not go. */
+function without(change: RunTimeChange, others: RunTimeChange): RunTimeChange {
   return {
-    backends: without(new Map([...before.backends, ...removed.backends]), additions.backends),
-    certificates: without(new Map([...before.certificates, ...removed.certificates]), additions.certificates),
-    names: without(new Map([...before.names, ...removed.names]), additions.names),
+    backends: omit(change.backends, others.backends),
+    certificates: omit(change.certificates, others.certificates),
+    names: omit(change.names, others.names),
   };
+}
+
+function apply(
+  state: { [K in keyof RunTimeState]: Map<string, unknown> },
+  { backends, certificates, names }: RunTimeChange,
+): void {
+  for (const [part, changes] of [
+    [state.backends, backends],
+    [state.certificates, certificates],
+    [state.names, names],
+  ] as const) {
+    for (const [key, value] of changes) {
+      if (value === undefined) part.delete(key);
+      else part.set(key, value);
+    }
+  }
 }
 
 type Values<V> = ReadonlyMap<string, V | undefined>;
@@ -146,6 +168,6 @@ function absent<V>(values: Values<V>): Values<V> {
   return new Map([...values].filter(([, value]) => value === undefined));
 }
 
-function without<V>(values: Values<V>, others: Values<unknown>): Values<V> {
+function omit<V>(values: Values<V>, others: Values<unknown>): Values<V> {
   return new Map([...values].filter(([key]) => !others.has(key)));
 }

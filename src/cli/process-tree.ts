@@ -21,8 +21,8 @@ export interface ProxyProcess {
   readonly spawn: () => ChildProcess;
   /** What a line of its output says. */
   readonly parseLogLine: (line: string) => Pick<LogEntry, 'level' | 'message'>;
-  /** Called with the process number of each life that has ended: for what may be left of it. */
-  readonly onEnd?: (pid: number) => void;
+  /** Called with the process number of each life that has ended: for what may be left of it. No other follows the last one. */
+  readonly onEnd?: (pid: number, isLast: boolean) => void;
   /** How it is told to end once it is drained. */
   readonly stop: StopOptions;
 }
@@ -75,7 +75,7 @@ export function createProcessTree(options: ProcessTreeOptions): ProcessTree {
     onLine: (line) => onLog({ source: kind.name, ...kind.parseLogLine(line) }),
     ...watchedBy(guard, (end, restartInMs) => report(onLog, kind.title, end, restartInMs), {
       onStart: () => send(controlPlane.child(), { type: 'proxyStarted' }),
-      ...(kind.onEnd && { onEnd: kind.onEnd }),
+      onEnd: (pid) => kind.onEnd?.(pid, isDraining),
     }),
   });
 
@@ -124,6 +124,7 @@ export function createProcessTree(options: ProcessTreeOptions): ProcessTree {
       await guard.stop();
     },
     kill: () => {
+      isDraining = true;
       proxy.kill();
       controlPlane.kill();
     },

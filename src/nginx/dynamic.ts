@@ -1,6 +1,6 @@
 /** Changes of the running nginx that need no reload: backend addresses, certificates, and the names that they answer. */
 import { createHash } from 'node:crypto';
-import { type RequestOptions, request } from 'node:http';
+import { request } from 'node:http';
 import { deepEqual } from '../derive.ts';
 import type { Address, Certificate, ServerName } from '../model/proxy-model.ts';
 import { certificatePem } from './certificate-file.ts';
@@ -27,23 +27,48 @@ export function serverNamesByName(serverNames: readonly ServerName[]): Map<strin
   return new Map(serverNames.map(({ name, certificate }) => [name, certificate]));
 }
 
+/** Both changes in one; of two values for a key the later one counts. */
+export function mergeChanges(first: RunTimeChange, later: RunTimeChange): RunTimeChange {
+  return {
+    backends: new Map([...first.backends, ...later.backends]),
+    certificates: new Map([...first.certificates, ...later.certificates]),
+    names: new Map([...first.names, ...later.names]),
+  };
+}
+
+export const NO_CHANGE: RunTimeChange = { backends: new Map(), certificates: new Map(), names: new Map() };
+
+/** Where nginx listens for changes at run time. */
+export function configurationSocket(folder: string): string {
+  return `${folder}/configuration.sock`;
+}
+
 export interface RunTimeUpdaterOptions {
   /** The socket on which nginx listens for them. */
   readonly socketPath: string;
   /** Everything, for a nginx that has just been started or has missed something. */
   readonly state: () => RunTimeState;
-  /** How often a request that fails is made again. `--dynamic-configuration-retries` */
+  /** How often a request that fails is made again before that is told. `--dynamic-configuration-retries` */
   readonly retries: number;
   readonly delay: (ms: number) => Promise<void>;
   readonly onFailure: (reason: string) => void;
+  /** Nginx has everything that it was to get. */
+  readonly onSynced: () => void;
+  /** How long nginx may take to answer. Default: 10 s. */
+  readonly requestTimeoutMs?: number;
 }
 
 /** Brings what is to be in force into the running nginx, one request after another. */
 export interface RunTimeUpdater {
-  /** Resolves when nginx has it, or when all tries have failed. Before the first `resend` there is nobody to tell. */
+  /**
+   * Resolves when nginx has it or the first try has failed; others follow until one succeeds. Before the first `resend` there is
+   * nobody to tell.
+   */
   update(change: RunTimeChange): Promise<void>;
-  /** Sends everything, unless nginx has it. To be called when a new master may run. */
+  /** Sends everything. To be called when a new master runs. */
   resend(): Promise<void>;
+  /** Whether nginx has everything. */
+  readonly synced: boolean;
   /** Gives up what is under way. */
   stop(): void;
 }
@@ -53,71 +78,107 @@ const MAX_DELAY_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 
 export function createRunTimeUpdater(options: RunTimeUpdaterOptions): RunTimeUpdater {
-  const { socketPath, state, retries, delay, onFailure } = options;
-  /** Names what nginx has when everything has gone well: each update moves it on. */
-  let checksum = '';
-  let last: Promise<void> = Promise.resolve();
-  let started = false;
-  let stopped = false;
+  return new Updater(options);
+}
 
-  async function send(change: RunTimeChange | undefined): Promise<void> {
-    let whole = change === undefined || checksum === '';
-    let delayMs = FIRST_DELAY_MS;
-    for (let attempt = 0; attempt <= retries && !stopped; attempt++) {
-      if (attempt > 0) await delay(delayMs);
-      delayMs = Math.min(MAX_DELAY_MS, delayMs * 2);
+class Updater implements RunTimeUpdater {
+  private readonly options: RunTimeUpdaterOptions;
+  /** Names what nginx has when everything has gone well: each update moves it on. */
+  private checksum = '';
+  /** What nginx has not got yet, beyond what the checksum names. */
+  private missing = NO_CHANGE;
+  /** Nobody knows what nginx has: it gets everything. */
+  private needsAll = true;
+  private waiting: (() => void)[] = [];
+  private started = false;
+  private running = false;
+  private stopped = false;
+
+  constructor(options: RunTimeUpdaterOptions) {
+    this.options = options;
+  }
+
+  get synced(): boolean {
+    return this.started && !this.running;
+  }
+
+  async update(change: RunTimeChange): Promise<void> {
+    if (!this.started) return;
+    this.missing = mergeChanges(this.missing, change);
+    await this.next();
+  }
+
+  async resend(): Promise<void> {
+    this.started = true;
+    this.needsAll = true;
+    await this.next();
+  }
+
+  stop(): void {
+    this.stopped = true;
+    this.answer();
+  }
+
+  private next(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.waiting.push(resolve);
+    if (!this.running) void this.run();
+    return promise;
+  }
+
+  private answer(): void {
+    for (const resolve of this.waiting.splice(0)) resolve();
+  }
+
+  /** Until nginx has everything, however long that takes. */
+  private async run(): Promise<void> {
+    this.running = true;
+    const { retries, delay, onFailure, onSynced } = this.options;
+    let failures = 0;
+    while (!this.stopped && (this.needsAll || this.missing !== NO_CHANGE)) {
       try {
-        const { status, text } = await post(socketPath, encode(whole ? state() : (change as RunTimeChange), whole));
-        if (status === 200) {
-          checksum = text;
-          return;
-        }
-        // Another master, or one that missed an update: it gets everything.
-        if (status !== 409) throw new Error(`nginx answered ${status}: ${text}`);
-        whole = true;
-        attempt--;
+        await this.send();
+        failures = 0;
       } catch (error) {
-        if (attempt === retries) onFailure(error instanceof Error ? error.message : String(error));
+        // It may have got it, or a part of it, nevertheless.
+        this.needsAll = true;
+        if (failures++ === retries) onFailure(error instanceof Error ? error.message : String(error));
+        this.answer();
+        await delay(Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (failures - 1)));
       }
     }
-    // Nobody knows what it has now.
-    checksum = '';
+    this.running = false;
+    this.answer();
+    if (!this.stopped) onSynced();
   }
 
-  function encode(change: RunTimeChange, whole: boolean): string {
-    const { backends, certificates, names } = change;
-    const parts = {
-      backends: toObject(backends, (addresses) => addresses.map(({ ip, port }) => [peerAddress(ip), port])),
-      certificates: toObject(certificates, (certificate) => certificatePem(certificate).toString('latin1')),
-      names: toObject(names, (certificate) => certificate),
-    };
-    const next = createHash('sha256')
-      .update(whole ? '' : checksum)
-      .update(JSON.stringify(parts))
-      .digest('hex');
-    return JSON.stringify({ ...(whole ? {} : { base: checksum }), checksum: next.slice(0, 16), ...parts });
+  private async send(): Promise<void> {
+    const { socketPath, state, requestTimeoutMs = REQUEST_TIMEOUT_MS } = this.options;
+    const all = this.needsAll;
+    const body = encode(all ? state() : this.missing, all ? undefined : this.checksum);
+    this.needsAll = false;
+    this.missing = NO_CHANGE;
+    const { status, text } = await post(socketPath, body, requestTimeoutMs);
+    if (status === 200) this.checksum = text;
+    // Another master, or one that missed an update: it gets everything.
+    else if (status === 409 && !all) this.needsAll = true;
+    else throw new Error(`nginx answered ${status}: ${text}`);
   }
+}
 
-  function inTurn(task: () => Promise<void>): Promise<void> {
-    last = last.then(task);
-    return last;
-  }
-
-  return {
-    update: (change) =>
-      inTurn(async () => {
-        if (started) await send(change);
-      }),
-    resend: () =>
-      inTurn(async () => {
-        started = true;
-        const known = await get(socketPath).catch(() => undefined);
-        if (known === undefined || known === '' || known !== checksum) await send(undefined);
-      }),
-    stop: () => {
-      stopped = true;
-    },
+/** @param base names what the change is a change of; `undefined` where it is everything. */
+function encode({ backends, certificates, names }: RunTimeChange, base: string | undefined): string {
+  const parts = {
+    backends: toObject(backends, (addresses) => addresses.map(({ ip, port }) => [peerAddress(ip), port])),
+    certificates: toObject(certificates, (certificate) => certificatePem(certificate).toString('latin1')),
+    names: toObject(names, (certificate) => certificate),
   };
+  const checksum = createHash('sha256')
+    .update(base ?? '')
+    .update(JSON.stringify(parts))
+    .digest('hex')
+    .slice(0, 16);
+  return JSON.stringify({ base, checksum, ...parts });
 }
 
 function toObject<V>(map: ReadonlyMap<string, V | undefined>, item: (value: V) => unknown): Record<string, unknown> {
@@ -129,23 +190,12 @@ function peerAddress(ip: string): string {
   return ip.includes(':') ? `[${ip}]` : ip;
 }
 
-function post(socketPath: string, body: string): Promise<{ readonly status: number; readonly text: string }> {
-  return call(
-    { socketPath, method: 'POST', path: '/update', headers: { 'content-length': Buffer.byteLength(body) } },
-    body,
-  );
-}
-
-async function get(socketPath: string): Promise<string> {
-  const { status, text } = await call({ socketPath, method: 'GET', path: '/checksum' });
-  if (status !== 200) throw new Error(`nginx answered ${status}`);
-  return text;
-}
-
-function call(options: RequestOptions, body?: string): Promise<{ readonly status: number; readonly text: string }> {
+function post(socketPath: string, body: string, timeoutMs: number): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
+    const headers = { 'content-length': Buffer.byteLength(body) };
     // Each of its own connection: one that is kept would end with the worker that it leads to.
-    const outgoing = request({ ...options, agent: false, timeout: REQUEST_TIMEOUT_MS }, (response) => {
+    const options = { socketPath, method: 'POST', path: '/update', headers, agent: false, timeout: timeoutMs };
+    const outgoing = request(options, (response) => {
       let text = '';
       response.setEncoding('utf8');
       response.on('data', (chunk: string) => {

@@ -8,9 +8,13 @@ import { escapeRegex } from './quote.ts';
 export interface NginxMaster {
   /** Lets nginx read a configuration. Resolves with what it finds wrong, `undefined` for nothing. */
   check(file: string): Promise<string | undefined>;
+  /** A master has been started: it runs in a moment, and may have read a configuration that is replaced meanwhile. */
+  expect(): void;
+  /** Resolves when the master that was expected runs. Rejects if it does not come in time. */
+  running(): Promise<void>;
   /**
-   * Lets the running nginx load its configuration, and waits until new workers serve it. Nothing happens if none runs.
-   * Rejects with the reason when they do not come.
+   * Lets nginx load its configuration, and waits until new workers serve it and the former ones take no connections any more.
+   * Nothing happens if none runs and none is expected. Rejects with the reason when they do not come.
    */
   reload(): Promise<void>;
   /** The master's process number; `undefined` when none runs. */
@@ -21,7 +25,7 @@ export interface NginxMasterOptions {
   readonly nginxPath: string;
   /** Where its process number is kept. */
   readonly folder: string;
-  /** How long new workers may take. Default: 10 s. */
+  /** How long a master, or new workers, may take. Default: 10 s. */
   readonly reloadTimeoutMs?: number;
 }
 
@@ -39,25 +43,59 @@ export function createNginxMaster(options: NginxMasterOptions): NginxMaster {
     return (await commandOf(number)).includes('nginx: master process') ? number : undefined;
   }
 
+  /** Whether a master has been started that was not seen to run. */
+  let expected = false;
+
+  async function running(): Promise<number> {
+    const master = await until(reloadTimeoutMs, async () => {
+      const found = await pid();
+      return found !== undefined && (await workersOf(found)).length > 0 ? found : undefined;
+    });
+    if (master === undefined) throw new Error(`nginx has not started within ${reloadTimeoutMs / 1_000} s`);
+    expected = false;
+    return master;
+  }
+
   return {
     pid,
     check: (file) => checkFile(nginxPath, file),
+    expect: () => {
+      expected = true;
+    },
+    running: async () => {
+      await running();
+    },
     reload: async () => {
-      const master = await pid();
-      if (master === undefined) return;
+      if (!expected && (await pid()) === undefined) return;
+      const master = await running();
       const before = new Set(await workersOf(master));
+      let replaced = false;
       process.kill(master, 'SIGHUP');
-      const deadline = performance.now() + reloadTimeoutMs;
-      while (performance.now() < deadline) {
+      const outcome = await until(reloadTimeoutMs, async () => {
         const now = await workersOf(master);
-        if (now.some((worker) => !before.has(worker))) return;
-        if (now.length === 0 && (await pid()) !== master)
-          throw new Error('nginx ended while it loaded the configuration');
-        await delay(POLL_MS);
-      }
-      throw new Error(`nginx (process ${master}) has started no new workers within ${reloadTimeoutMs / 1000} s`);
+        if (now.length === 0 && (await pid()) !== master) return 'ended';
+        replaced = now.some((worker) => !before.has(worker));
+        return replaced && !now.some((worker) => before.has(worker)) ? 'loaded' : undefined;
+      });
+      if (outcome === 'ended') throw new Error('nginx ended while it loaded the configuration');
+      // A worker that is busy for so long does not stand for the others.
+      if (outcome === 'loaded' || replaced) return;
+      throw new Error(
+        `nginx (process ${master}) has started no new workers within ${reloadTimeoutMs / 1_000} s; its log may say why`,
+      );
     },
   };
+}
+
+/** Asks until there is an answer, or the time is over. */
+async function until<T>(timeoutMs: number, ask: () => Promise<T | undefined>): Promise<T | undefined> {
+  const deadline = performance.now() + timeoutMs;
+  while (performance.now() < deadline) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    await delay(POLL_MS);
+  }
+  return undefined;
 }
 
 function checkFile(nginxPath: string, file: string): Promise<string | undefined> {

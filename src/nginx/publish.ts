@@ -19,7 +19,7 @@ export interface NginxPublisherOptions {
   readonly check: (file: string) => Promise<string | undefined>;
   /** Lets the running nginx load the new file; resolves at once if none runs. Rejects with the reason if it did not. */
   readonly reload: () => Promise<void>;
-  readonly onOutcome: (outcome: PublishOutcome) => void;
+  readonly onOutcome: (outcome: PublishOutcome, target: NginxTarget) => void;
   readonly clock: PublishClock;
   /** Shortest time between two loads. */
   readonly minIntervalMs: number;
@@ -83,7 +83,10 @@ class Publisher implements NginxPublisher {
   readonly configFile: string;
   private readonly options: NginxPublisherOptions;
   private target: NginxTarget | undefined;
+  /** Checksum of the configuration that nginx has; `undefined` when nobody knows. */
   private inForce: string | undefined;
+  /** Text of the last configuration that nginx has loaded, with its checksum. */
+  private lastGood: string | undefined;
   private lastLoadAt = Number.NEGATIVE_INFINITY;
   private retryMs = FIRST_RETRY_MS;
   private cancelTimer: (() => void) | undefined;
@@ -140,14 +143,14 @@ class Publisher implements NginxPublisher {
     const waiting = this.waiting.splice(0);
     const { onOutcome, clock } = this.options;
     try {
-      onOutcome(await this.load(target));
+      onOutcome(await this.load(target), target);
       this.retryMs = FIRST_RETRY_MS;
     } catch (error) {
       const { step, message: reason } = error instanceof StepFailure ? error : new StepFailure('write', error);
       const retryInMs = this.retryMs;
       this.retryMs = Math.min(MAX_RETRY_MS, this.retryMs * 2);
       if (!this.stopped) this.cancelTimer = clock.after(retryInMs, () => void this.retry());
-      onOutcome({ kind: 'failed', step, reason, retryInMs });
+      onOutcome({ kind: 'failed', step, reason, retryInMs }, target);
     }
     for (const resolve of waiting) resolve();
   }
@@ -163,24 +166,44 @@ class Publisher implements NginxPublisher {
     const text = await step('render', async () => template().render(config));
     const hash = createHash('sha256').update(text).digest('hex').slice(0, 16);
     if (hash === this.inForce) return { kind: 'unchanged', hash };
+    const content = `# Configuration checksum: ${hash}\n${text}`;
     const draft = join(folder, `nginx.${hash}.tmp`);
     try {
       await step('write', async () => {
         await this.prepareFolder();
         await this.writeCertificates(files);
-        await writeFile(draft, `# Configuration checksum: ${hash}\n${text}`, { mode: 0o600, flush: true });
+        await writeFile(draft, content, { mode: 0o600, flush: true });
       });
       const fault = await step('check', () => check(draft));
       if (fault !== undefined) throw new StepFailure('check', fault);
-      await step('write', () => rename(draft, this.configFile));
+      await step('write', async () => {
+        // Of a former life of this process.
+        this.lastGood ??= await readFile(this.configFile, 'utf8').catch(() => undefined);
+        await rename(draft, this.configFile);
+      });
     } finally {
       await rm(draft, { force: true });
     }
     this.lastLoadAt = clock.now();
-    await step('reload', reload);
+    this.inForce = undefined;
+    try {
+      await step('reload', reload);
+    } catch (error) {
+      await this.restore();
+      throw error;
+    }
     this.inForce = hash;
+    this.lastGood = content;
     await this.removeUnused(files);
     return { kind: 'loaded', hash, durationMs: clock.now() - begin };
+  }
+
+  /** What nginx did not load must not be what it starts with, should it die. */
+  private async restore(): Promise<void> {
+    if (this.lastGood === undefined) return;
+    const draft = join(this.options.folder, 'nginx.restored.tmp');
+    await writeFile(draft, this.lastGood, { mode: 0o600, flush: true });
+    await rename(draft, this.configFile);
   }
 
   private async prepareFolder(): Promise<void> {

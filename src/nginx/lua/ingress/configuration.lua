@@ -1,7 +1,7 @@
 -- Answers the control plane, over a socket that only its user can open.
 --   GET  /checksum   what is in force
 --   POST /update     { base, checksum, backends, certificates, names }: changes what stands in it; null removes
--- A body without `base` replaces everything. One with a `base` that is not in force is answered 409, and changes nothing.
+-- A body without `base` replaces everything; what stands in both is there all the time. One with a `base` that is not in force is answered 409, and changes nothing.
 local cjson = require("cjson.safe")
 local store = require("ingress.store")
 
@@ -88,13 +88,14 @@ local function update(body)
       return answer(400, err)
     end
   end
-  if change.base == nil then
-    store.clear()
-  elseif change.base ~= store.checksum() then
+  if change.base ~= nil and change.base ~= store.checksum() then
     return answer(409, store.checksum())
   end
   -- Until everything is written nobody may take it for complete.
   store.set_checksum("")
+  if change.base == nil then
+    store.keep_only(change)
+  end
   for _, part in ipairs(parts) do
     for key, value in pairs(change[part.name] or {}) do
       local ok, err = part.set(key, value)

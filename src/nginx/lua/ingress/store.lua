@@ -42,6 +42,10 @@ local function write(dict, kind, name, value)
     dict:delete(key)
     return true
   end
+  -- A new version would be parsed anew by every worker.
+  if dict:get(key) == value then
+    return true
+  end
   -- Without the force to evict others: what no longer fits must be told, not lost.
   local ok, err = dict:safe_set(key, value, 0, next_version(dict))
   if not ok then
@@ -88,11 +92,25 @@ function store.set_checksum(checksum)
   return backends:safe_set("checksum", checksum)
 end
 
-function store.clear()
-  backends:flush_all()
-  backends:flush_expired()
-  certificates:flush_all()
-  certificates:flush_expired()
+local function remove_others(dict, kept)
+  for _, key in ipairs(dict:get_keys(0)) do
+    if not kept[key] then
+      dict:delete(key)
+      parsed[key] = nil
+    end
+  end
+end
+
+-- Removes what is not in these tables, before others take its place.
+function store.keep_only(tables)
+  local kept = { ["last version"] = true, checksum = true }
+  for kind, name in pairs({ backend = "backends", certificate = "certificates", name = "names" }) do
+    for key in pairs(tables[name] or {}) do
+      kept[kind .. " " .. key] = true
+    end
+  end
+  remove_others(backends, kept)
+  remove_others(certificates, kept)
 end
 
 return store
