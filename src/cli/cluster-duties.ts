@@ -6,8 +6,8 @@ import type { KubernetesClient } from '../kubernetes/client.ts';
 import { createEventReports, type EventReports, type ObjectIdentity } from '../kubernetes/event-reports.ts';
 import { createEventRecorder } from '../kubernetes/events.ts';
 import { createLeaderElection, createSoleLeader, type LeaderElection } from '../kubernetes/lease.ts';
-import { isLastPod } from '../kubernetes/pods.ts';
-import { createStatusWriter, type StatusWriter } from '../kubernetes/status.ts';
+import { isLastPod, isPodRunning } from '../kubernetes/pods.ts';
+import { createStatusWriter } from '../kubernetes/status.ts';
 import { type AddressOrigin, createStatusAddresses } from '../kubernetes/status-addresses.ts';
 import type { DiagnosticChange } from '../model/diagnostic-change.ts';
 import { type ObjectKey, type ObjectRef, objectKey, objectRef } from '../model/object-ref.ts';
@@ -122,27 +122,36 @@ export function createClusterDuties(
     },
     stop: async () => {
       void addresses?.stop();
-      await stopWriter(args, writer, { client, pod, election });
+      await writer?.stop({ clear: await mayClear(args, { client, pod, election }) });
       await election.stop();
       await recorder.stop();
     },
   };
 }
 
+interface EndContext {
+  readonly client: KubernetesClient;
+  readonly pod: PodIdentity | undefined;
+  readonly election: LeaderElection;
+}
+
 /** The addresses are taken back by the last replica only: others go on serving at them. */
-async function stopWriter(
-  args: ControlPlaneArguments,
-  writer: StatusWriter | undefined,
-  context: {
-    readonly client: KubernetesClient;
-    readonly pod: PodIdentity | undefined;
-    readonly election: LeaderElection;
-  },
-): Promise<void> {
-  const { client, pod, election } = context;
-  const mayClear = args.updateStatusOnShutdown && election.leading && pod !== undefined;
-  const clear = mayClear && (await isLastPod(client, pod));
-  await writer?.stop({ clear });
+async function mayClear(args: ControlPlaneArguments, { client, pod, election }: EndContext): Promise<boolean> {
+  if (!args.updateStatusOnShutdown || pod === undefined || !(await isLastPod(client, pod))) return false;
+  return election.leading || !(await isLedByAnother({ client, pod, election }));
+}
+
+/**
+ * Whether a pod that is to stay holds the Lease. Where all replicas end at once the leader may be gone before another has taken
+ * over; but with other labels there may be pods of another release, which are led by one of theirs.
+ */
+async function isLedByAnother({ client, pod, election }: EndContext & { readonly pod: PodIdentity }): Promise<boolean> {
+  try {
+    const name = await election.holder();
+    return name !== '' && name !== pod.name && (await isPodRunning(client, { namespace: pod.namespace, name }));
+  } catch {
+    return true;
+  }
 }
 
 /** What ingress-nginx says of objects that come and change. */

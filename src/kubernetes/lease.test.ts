@@ -253,6 +253,24 @@ describe('without permission', () => {
   });
 });
 
+describe('the holder', () => {
+  it('is whoever is in the Lease, for as long as it is there', async () => {
+    const { election } = replica('pod-a');
+    expect(await election.holder()).toBe('');
+    heldBy('pod-b');
+    expect(await election.holder()).toBe('pod-b');
+    heldBy('');
+    expect(await election.holder()).toBe('');
+    expect(await createSoleLeader({ onChange: () => {} }).holder()).toBe('');
+  });
+
+  it('is not known when the Lease cannot be read', async () => {
+    const one = replica('pod-a');
+    one.fault = { status: 403 };
+    await expect(one.election.holder()).rejects.toThrow('403');
+  });
+});
+
 describe('the end', () => {
   it('of the leader gives the Lease up: the next one leads within seconds', async () => {
     const [a, b] = [replica('pod-a'), replica('pod-b')];

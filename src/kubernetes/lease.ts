@@ -10,6 +10,11 @@ export interface LeaderElection {
   start(): void;
   /** False from the moment on at which another replica might lead. */
   readonly leading: boolean;
+  /**
+   * The identity in the Lease as it is now, whether or not its time is up; empty when there is none.
+   * @throws KubernetesUnreachable, KubernetesStatusError
+   */
+  holder(): Promise<string>;
   /** Gives the leadership up, so that another replica need not wait for its end. Takes a few seconds at most; never rejects. */
   stop(): Promise<void>;
 }
@@ -41,6 +46,7 @@ export function createSoleLeader({ onChange }: Pick<LeaderElectionOptions, 'onCh
     get leading() {
       return leading;
     },
+    holder: async () => '',
     stop: async () => set(false),
   };
 }
@@ -69,7 +75,7 @@ const DEADLINE_PART = 1 / 2;
 const RETRY_PART = 1 / 4;
 /** Jitter, as a part of the pause. */
 const JITTER = 0.2;
-/** For each request that gives the lease up. */
+/** For each request at the end of the process. */
 const RELEASE_TIMEOUT_MS = 2_000;
 const RELEASE_ATTEMPTS = 3;
 
@@ -104,6 +110,14 @@ class LeaseElection implements LeaderElection {
   get leading(): boolean {
     // Also right when the timer is late, because the process was stopped for a while.
     return this.told && this.clock.now() < this.leadsUntil;
+  }
+
+  async holder(): Promise<string> {
+    const { client } = this.options;
+    const { status, headers, body } = await client.request('GET', this.path, { timeoutMs: RELEASE_TIMEOUT_MS });
+    if (status === 404) return '';
+    if (status !== 200) throw new KubernetesStatusError(status, body, headers);
+    return (body as Lease).spec?.holderIdentity ?? '';
   }
 
   start(): void {

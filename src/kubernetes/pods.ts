@@ -19,7 +19,7 @@ export interface ControllerPod {
   readonly ready: boolean;
 }
 
-/** For each of two requests: this is asked at the end of the process. */
+/** For each request: this is asked at the end of the process. */
 const LAST_POD_TIMEOUT_MS = 3_000;
 /** Labels that differ between the pods before and after a rolling update. */
 const REVISION_LABELS = new Set(['pod-template-hash', 'controller-revision-hash', 'pod-template-generation']);
@@ -55,6 +55,18 @@ export async function isLastPod(client: Requests, own: PodName): Promise<boolean
   } catch {
     return false;
   }
+}
+
+/**
+ * Whether this pod is there and is to stay; any pod of a name, ours or not.
+ * @throws KubernetesUnreachable, KubernetesStatusError
+ */
+export async function isPodRunning(client: Requests, { namespace, name }: PodName): Promise<boolean> {
+  const path = `/api/v1/namespaces/${namespace}/pods/${name}`;
+  const { status, headers, body } = await client.request('GET', path, { timeoutMs: LAST_POD_TIMEOUT_MS });
+  if (status === 404) return false;
+  if (status !== 200) throw new KubernetesStatusError(status, body, headers);
+  return podOf(body).running;
 }
 
 /** @throws KubernetesUnreachable, KubernetesStatusError */

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { FakeApi, ManualClock, settle } from '../../test/support/kubernetes-api.ts';
-import { isLastPod } from './pods.ts';
+import { isLastPod, isPodRunning } from './pods.ts';
 import { type AddressOrigin, createStatusAddresses, type StatusAddresses } from './status-addresses.ts';
 
 let clock: ManualClock;
@@ -212,5 +212,21 @@ describe('the last pod', () => {
     const asked = isLastPod(api, own);
     await clock.advance(3_000);
     expect(await asked).toBe(false);
+  });
+});
+
+describe('another pod', () => {
+  it.each<[string, boolean, () => void]>([
+    ['is to stay', true, () => putPod('b', 'n2', { ready: false })],
+    ['ends', false, () => putPod('b', 'n2', { ending: true })],
+    ['is gone', false, () => {}],
+  ])('%s: %s', async (_, expected, arrange) => {
+    arrange();
+    expect(await isPodRunning(api, { ...own, name: 'b' })).toBe(expected);
+  });
+
+  it('of which nothing can be found out is an error', async () => {
+    api.fault = () => ({ status: 403 });
+    await expect(isPodRunning(api, own)).rejects.toThrow('403');
   });
 });

@@ -429,7 +429,7 @@ describe('the end', () => {
     return clock.now() - begin;
   }
 
-  it('of the last leader takes back what is ours and nothing else', async () => {
+  it('of the last pod takes back what is ours and nothing else', async () => {
     const status = await served(3);
     put('shop/web1', { ip: '198.51.100.7' });
     put('shop/other', { ip: '192.0.2.1' }, { hostname: 'lb.example.com' });
@@ -445,14 +445,20 @@ describe('the end', () => {
     expect(keys(5_000).filter((key) => statusOf(key).length > 0)).toEqual([]);
   });
 
-  it.each<[string, boolean, boolean]>([
-    ['that is not wished', true, false],
-    ['of one that does not lead', false, true],
-  ])('%s takes nothing back', async (_, leading, clear) => {
+  it('of one that does not lead takes them back, too; when two do so each status is written once', async () => {
+    const [first, second] = [await served(3), await served(3)];
+    second.setLeading(false);
+    const done = () => [first, second].reduce((sum, { counters }) => sum + counters.writes - counters.conflicts, 0);
+    const before = done();
+    await Promise.all([stop(first, true), stop(second, true)]);
+    expect(keys(3).map(statusOf)).toEqual([[], [], []]);
+    expect(done() - before).toBe(3);
+  });
+
+  it('takes nothing back unless that is wished', async () => {
     const status = await served(3);
-    status.setLeading(leading);
     const before = writes();
-    await stop(status, clear);
+    await stop(status, false);
     expect(writes()).toBe(before);
   });
 

@@ -42,8 +42,9 @@ export interface StatusWriter {
   setLeading(leading: boolean): void;
   readonly counters: Readonly<StatusCounters>;
   /**
-   * What is under way comes to its end, within 5 s; nothing new begins. With `clear` a leader then takes our addresses out of the
-   * status of all Ingresses, within 25 s, or 5 s when the API server is away: right only for the last pod of this controller. Never rejects.
+   * What is under way comes to its end, within 5 s; nothing new begins. With `clear` our addresses are then taken out of the
+   * status of all Ingresses, within 25 s, or 5 s when the API server is away: right only for the last pod of this controller,
+   * whether it leads or not. Never rejects.
    */
   stop(options: { readonly clear: boolean }): Promise<void>;
 }
@@ -152,13 +153,12 @@ class IngressStatusWriter implements StatusWriter {
 
   async stop({ clear }: { readonly clear: boolean }): Promise<void> {
     if (this.phase !== 'running') return;
-    const clearing = clear && this.leading;
     this.phase = 'stopped';
     this.cancelTick();
     this.cancelDue?.();
     this.queue.clear();
     await this.queue.idle(STOP_MS);
-    if (clearing && this.queue.size === 0) {
+    if (clear && this.queue.size === 0) {
       this.phase = 'clearing';
       for (const [key, entry] of this.entries) {
         if (this.mayHaveOurs(entry)) this.queue.add(key);

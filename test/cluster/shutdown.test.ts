@@ -156,8 +156,41 @@ describe('the addresses', () => {
     expect(shown).toEqual([PUBLISHED_ADDRESS, '']);
   });
 
-  test('are not taken back by a follower, even when its pod is the last', async () => {
+  test('are taken back by a last replica that does not lead yet', async () => {
+    await podsRun('heir-a', 'heir-b');
+    const args = ['--election-ttl', '10m'];
+    const a = await fleet.startLeader({ name: 'heir-a', args });
+    const b = await fleet.start({ name: 'heir-b', args });
+    fleet.proxyOf(b);
+    const web = await apply('heir');
+    await addressed(cluster, web, OURS);
+    // To this one the other seems to stay.
+    expect(await a.stop()).toBe(0);
+    for (const name of ['heir-a', 'heir-b']) await endControllerPod(cluster, name);
+    expect(await b.leading()).toBe(false);
+    expect(await b.stop()).toBe(0);
+    expect(await statusOf(cluster, web)).toEqual([]);
+  });
+
+  test('are taken back by a last replica whose leader was killed', async () => {
+    await podsRun('orphan-a', 'orphan-b');
+    const args = ['--election-ttl', '10m'];
+    const a = await fleet.startLeader({ name: 'orphan-a', args });
+    const b = await fleet.start({ name: 'orphan-b', args });
+    fleet.proxyOf(b);
+    const web = await apply('orphan');
+    await addressed(cluster, web, OURS);
+    await a.stop('SIGKILL');
+    await deleteControllerPod(cluster, 'orphan-a');
+    await endControllerPod(cluster, 'orphan-b');
+    expect(await b.stop()).toBe(0);
+    expect(await statusOf(cluster, web)).toEqual([]);
+  });
+
+  test('are not taken back by a follower when its leader is no pod of its labels', async () => {
     await podsRun('follower-b');
+    await createControllerPod(cluster, { name: 'follower-a', node: 'node', labels: { app: 'another-release' } });
+    fleet.defer(() => deleteControllerPod(cluster, 'follower-a'));
     await fleet.startLeader({ name: 'follower-a' });
     const b = await fleet.start({ name: 'follower-b' });
     fleet.proxyOf(b);

@@ -130,7 +130,7 @@ describe('the status', () => {
     for (const name of ['web0', 'web1']) writers[0]?.update(`${ns}/${name}`, { served: false, programmed: false });
     await eventually('an empty status', async () => (await addressesOf(ns, 'web0')).length === 0);
     expect(await addressesOf(ns, 'web1')).toEqual(['198.51.100.7']);
-    await writers[1]?.stop({ clear: true });
+    await writers[1]?.stop({ clear: false });
     expect(await addressesOf(ns, 'web2')).toEqual(OURS);
     await writers[0]?.stop({ clear: true });
     expect(await addressesOf(ns, 'web2')).toEqual([]);
