@@ -11,11 +11,13 @@ import { createStatusWriter } from '../kubernetes/status.ts';
 import { type AddressOrigin, createStatusAddresses } from '../kubernetes/status-addresses.ts';
 import type { DiagnosticChange } from '../model/diagnostic-change.ts';
 import { type ObjectKey, type ObjectRef, objectKey, objectRef } from '../model/object-ref.ts';
+import type { PublishOutcome } from '../nginx/publish.ts';
 import type { XdsEvent } from '../xds/observer.ts';
 import { ConfigurationError, type ControlPlaneArguments } from './flags.ts';
 import type { Logger } from './logger.ts';
 import type { PodIdentity } from './pod-identity.ts';
 import { createProgrammedTracker } from './programmed.ts';
+import { createReloadEvents } from './reload-events.ts';
 
 export interface ClusterDutiesContext {
   readonly state: ClusterState;
@@ -31,6 +33,8 @@ export interface ClusterDuties {
   settled(settled: Settled, seq: number): void;
   diagnosed(change: DiagnosticChange): void;
   observe(event: XdsEvent): void;
+  /** The proxy has loaded a configuration, or has not. */
+  reloaded(outcome: PublishOutcome): void;
   start(): void;
   /** Gives everything up in order. Takes some seconds at most; never rejects. */
   stop(): Promise<void>;
@@ -57,6 +61,7 @@ export function createClusterDuties(
     identify: (ref) => identify(state, ref),
     syncEvents: !args.disableSyncEvents,
   });
+  const reloads = pod && createReloadEvents({ client, pod, recorder });
   const writer = args.updateStatus
     ? createStatusWriter({
         client,
@@ -116,6 +121,7 @@ export function createClusterDuties(
     },
     diagnosed: (change) => events.diagnosed(change),
     observe: (event) => tracker.observe(event),
+    reloaded: (outcome) => reloads?.(outcome),
     start: () => {
       addresses?.start();
       election.start();

@@ -4,6 +4,7 @@ import { createMetrics } from '../console/metrics.ts';
 import type { BuildOptions } from '../ingress/build.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { ObjectRef } from '../model/object-ref.ts';
+import type { PublishOutcome } from '../nginx/publish.ts';
 import type { XdsEvent } from '../xds/observer.ts';
 import { connectCluster } from './cluster.ts';
 import type { CreateDelivery } from './delivery.ts';
@@ -56,6 +57,10 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   let stopping = false;
   let dutiesStopped: Promise<void> | undefined;
 
+  const reloaded = (outcome: PublishOutcome) => {
+    metrics.reloaded(outcome);
+    duties?.reloaded(outcome);
+  };
   const observe = (event: XdsEvent) => {
     metrics.observe(event);
     readiness.observe(event);
@@ -70,7 +75,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   };
   const { engine, state, build, publisher, controller } = createLoop({
     build: buildOptions,
-    publisher: (engine, model) => options.delivery({ engine, model, ipv6, logger, observe }),
+    publisher: (engine, model) => options.delivery({ engine, model, ipv6, logger, observe, reloaded }),
     onSettled: (settled) => {
       metrics.passed(settled.durationMs, settled.commit?.seq);
       reporter.settled(settled);

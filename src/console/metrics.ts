@@ -5,6 +5,7 @@ import { shortTypeName } from '../xds/resource.ts';
 import { statusCodes } from '../xds/stream.ts';
 import { addAdmissionMetrics, type ControllerIdentity, type ReviewMeasures } from './admission-metrics.ts';
 import { addControllerMetrics, type LeaderState } from './controller-metrics.ts';
+import { addReloadMetrics, type ReloadOutcome } from './reload-metrics.ts';
 import { addSourceMetrics, type SourceActivity } from './source-metrics.ts';
 
 export interface MetricSources {
@@ -41,6 +42,8 @@ export interface Metrics {
   followed(activity: SourceActivity): void;
   /** The webhook has decided. */
   reviewed(review: ReviewMeasures): void;
+  /** A proxy has loaded a configuration, or has not. */
+  reloaded(outcome: ReloadOutcome): void;
   render(): Promise<{ readonly contentType: string; readonly text: string }>;
   /** Our own metrics, without those of the process. */
   describe(): Promise<readonly MetricDescription[]>;
@@ -71,6 +74,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     version,
   });
   const followed = addSourceMetrics(registry);
+  const reloaded = addReloadMetrics(registry, controller);
   return {
     observe: (event) => {
       xds(event);
@@ -82,6 +86,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     },
     followed,
     reviewed,
+    reloaded,
     render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
     describe: async () => {
       const metrics = await registry.getMetricsAsJSON();
