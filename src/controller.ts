@@ -6,7 +6,7 @@ import type { ClusterState } from './cluster/cluster-state.ts';
 import type { Engine, Key, Pass, Table } from './derive.ts';
 import type { Build } from './ingress/build.ts';
 import type { Diagnostic } from './model/diagnostic.ts';
-import { compareDiagnostics, type DiagnosticChange } from './model/diagnostic-change.ts';
+import { compareDiagnostics, type DiagnosticChange, withoutMoves } from './model/diagnostic-change.ts';
 import type { Clock } from './xds/clock.ts';
 import type { Commit } from './xds/store.ts';
 
@@ -156,7 +156,8 @@ class DiagnosticSet {
     for (const { table, key, error } of pass.failures) {
       replace(`failure ${unitName(table, key)}`, [unitFailed(table, key, error)]);
     }
-    return { added, removed };
+    // A host that an Ingress no longer names, and the one that it names now, may have the same to say of it.
+    return withoutMoves({ added, removed });
   }
 }
 

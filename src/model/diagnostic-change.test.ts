@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Diagnostic } from './diagnostic.ts';
-import { compareDiagnostics } from './diagnostic-change.ts';
+import { compareDiagnostics, withoutMoves } from './diagnostic-change.ts';
 
 function conflict(index: number, more: Partial<Diagnostic> = {}): Diagnostic {
   const ref = { kind: 'Ingress', namespace: 'shop', name: 'web' };
@@ -32,4 +32,13 @@ it('takes a moment for thousands', () => {
   expect(compareDiagnostics(many, many.toReversed())).toEqual({ added: [], removed: [] });
   // Comparing each with each takes minutes.
   expect(performance.now() - begin).toBeLessThan(5_000);
+});
+
+it('leaves out what went from one place to another', () => {
+  const added = [conflict(0), conflict(1)];
+  expect(withoutMoves({ added, removed: [conflict(1), conflict(2)] })).toEqual({
+    added: [conflict(0)],
+    removed: [conflict(2)],
+  });
+  expect(withoutMoves({ added, removed: [] })).toEqual({ added, removed: [] });
 });

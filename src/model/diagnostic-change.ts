@@ -16,6 +16,12 @@ export function compareDiagnostics(before: readonly Diagnostic[], now: readonly 
   };
 }
 
+/** The same change without what only went from one place to another: nobody needs to hear of that. */
+export function withoutMoves({ added, removed }: DiagnosticChange): DiagnosticChange {
+  if (added.length === 0 || removed.length === 0) return { added, removed };
+  return compareDiagnostics(removed, added);
+}
+
 function identity({ severity, code, message, ref, field, source }: Diagnostic): string {
   return JSON.stringify([
     severity,
