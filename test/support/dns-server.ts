@@ -29,7 +29,8 @@ const NAME_ERROR = 3;
 /** A pointer to the name of the question. */
 const QUESTION_NAME = 0xc000 | HEADER_BYTES;
 
-export async function startDnsServer(): Promise<DnsServer> {
+/** @param port 53 for programs that look into /etc/resolv.conf; any free one if not given */
+export async function startDnsServer(port = 0): Promise<DnsServer> {
   const records = new Map<string, DnsRecord | 'silent'>();
   const questions: string[] = [];
   const socket = createSocket('udp4');
@@ -39,7 +40,7 @@ export async function startDnsServer(): Promise<DnsServer> {
     const record = records.get(name);
     if (record !== 'silent') socket.send(reply(query.subarray(0, end), type, record), peer.port, peer.address);
   });
-  socket.bind(0, '127.0.0.1');
+  socket.bind(port, '127.0.0.1');
   await once(socket, 'listening');
   return {
     address: { ip: '127.0.0.1', port: socket.address().port },

@@ -30,7 +30,9 @@ export async function resourceNames(type: ResourceType): Promise<readonly string
 export async function routeTable(): Promise<readonly string[]> {
   const { resource } = (await ask({ type: 'routes', name: 'http' })) as { readonly resource: RouteConfiguration };
   return resource.virtual_hosts.flatMap(({ domains, routes = [] }) =>
-    domains.flatMap((domain) => routes.map(({ match, ...action }) => `${domain} ${describe(match)} -> ${target(action)}`)),
+    domains.flatMap((domain) =>
+      routes.map(({ match, ...action }) => `${domain} ${describe(match)} -> ${target(action)}`),
+    ),
   );
 }
 
@@ -68,7 +70,9 @@ async function ask(query: Readonly<Record<string, string>>): Promise<unknown> {
   const folders = readdirSync(tmpdir()).filter((name) => name.startsWith('ingress-xds-'));
   const sockets = folders.map((folder) => runtimePaths(join(tmpdir(), folder)).debugSocket);
   // Who was killed has left its own behind.
-  return await Promise.any(sockets.map((socketPath) => get(socketPath, `/debug/resources?${new URLSearchParams(query)}`)));
+  return await Promise.any(
+    sockets.map((socketPath) => get(socketPath, `/debug/resources?${new URLSearchParams(query)}`)),
+  );
 }
 
 function get(socketPath: string, path: string): Promise<unknown> {
