@@ -104,12 +104,14 @@ export interface EnvoyOptions {
   readonly name?: string;
   /** Of `serve`. */
   readonly xdsAddress: string;
+  /** More arguments of Envoy itself. */
+  readonly args?: readonly string[];
 }
 
 /** An Envoy with what `bootstrap` prints. It listens on the ports that the control plane says. */
 export async function startEnvoy(
   cluster: Cluster,
-  { name = 'envoy-0', xdsAddress }: EnvoyOptions,
+  { name = 'envoy-0', xdsAddress, args: more = [] }: EnvoyOptions,
 ): Promise<RunningProcess> {
   const folder = join(cluster.folder, 'envoy', name);
   mkdirSync(folder, { recursive: true });
@@ -120,7 +122,7 @@ export async function startEnvoy(
   const bootstrapPath = join(folder, 'envoy.json');
   writeFileSync(bootstrapPath, output, { mode: 0o600 });
   const { path } = await findEnvoy();
-  const args = ['-c', bootstrapPath, '--disable-hot-restart', '--concurrency', '1', '-l', 'warning'];
+  const args = ['-c', bootstrapPath, '--disable-hot-restart', '--concurrency', '1', '-l', 'warning', ...more];
   return startProcess({ name, program: path, args, folder });
 }
 
