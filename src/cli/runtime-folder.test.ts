@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -31,6 +31,7 @@ test('folders of dead processes are removed, everything else stays', async () =>
   const stale = [`ingress-xds-${deadPid()}-AAAAAA`, `ingress-xds-${process.pid}-BBBBBB`];
   for (const name of [...kept, ...stale]) await mkdir(join(base, name));
   await writeFile(join(base, stale[0]!, 'bootstrap.json'), '{}');
+  for (const name of stale) await utimes(join(base, name), 0, 0);
   await symlink(join(base, 'other'), join(base, `ingress-xds-${deadPid()}-CCCCCC`));
   const { folder } = await createRuntimeFolder(base);
   const names = await readdir(base);
@@ -42,11 +43,26 @@ test('folders of dead processes are removed, everything else stays', async () =>
 });
 
 test('a folder whose socket answers is in use, whatever its number says', async () => {
-  const { folder, xdsSocket } = runtimePaths(join(base, `ingress-xds-${deadPid()}-AAAAAA`));
+  const { folder, adminSocket } = runtimePaths(join(base, `ingress-xds-${deadPid()}-AAAAAA`));
   await mkdir(folder);
+  await utimes(folder, 0, 0);
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(xdsSocket, resolve));
+  await new Promise<void>((resolve) => server.listen(adminSocket, resolve));
   await createRuntimeFolder(base);
   expect(await readdir(base)).toContain(basename(folder));
   server.close();
+});
+
+test('a folder is in use from the moment it is made, also where its process is not seen', async () => {
+  const made = await createRuntimeFolder(base);
+  const unseen = join(base, `ingress-xds-${deadPid()}-AAAAAA`);
+  await rename(made.folder, unseen);
+  await createRuntimeFolder(base);
+  await utimes(unseen, 0, 0);
+  await createRuntimeFolder(base);
+  expect(await readdir(base)).toContain(basename(unseen));
+  const young = join(base, `ingress-xds-${deadPid()}-BBBBBB`);
+  await mkdir(young);
+  await createRuntimeFolder(base);
+  expect(await readdir(base)).toContain(basename(young));
 });

@@ -1,5 +1,5 @@
 import { chmod, lstat, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { processStart } from './process-life.ts';
 
@@ -8,6 +8,8 @@ export interface RuntimePaths {
   readonly folder: string;
   /** When the process was started that has made the folder, as `processStart` tells it. */
   readonly owner: string;
+  /** Unix socket that answers while the process lives that has made the folder. */
+  readonly aliveSocket: string;
   /** Envoy's bootstrap, JSON. */
   readonly bootstrap: string;
   /** Unix sockets: of the control plane, of Envoy's admin interface, of the debug pages. */
@@ -23,6 +25,7 @@ export function runtimePaths(folder: string): RuntimePaths {
   return {
     folder,
     owner: join(folder, 'owner'),
+    aliveSocket: join(folder, 'alive.sock'),
     bootstrap: join(folder, 'bootstrap.json'),
     xdsSocket: join(folder, 'xds.sock'),
     adminSocket: join(folder, 'admin.sock'),
@@ -37,6 +40,7 @@ export async function createRuntimeFolder(base: string): Promise<RuntimePaths> {
   await chmod(folder, 0o700);
   const paths = runtimePaths(folder);
   await writeFile(paths.owner, (await processStart(process.pid)) ?? '', { mode: 0o600 });
+  await answerWhileAlive(paths.aliveSocket);
   return paths;
 }
 
@@ -101,10 +105,27 @@ async function isOwnFolder(path: string): Promise<boolean> {
   return stats?.isDirectory() === true && stats.uid === process.getuid?.();
 }
 
-/** Containers that share a folder do not see each other's processes, only each other's sockets. */
+/** Until its socket answers, a folder may be one that another process has just made. */
+const YOUNG_MS = 5_000;
+
+/**
+ * Containers that share a folder do not see each other's processes, only each other's sockets. Envoy may live a little longer than
+ * who has started it.
+ */
 async function isInUse(folder: string): Promise<boolean> {
-  const { xdsSocket, adminSocket } = runtimePaths(folder);
-  return (await answers(xdsSocket)) || (await answers(adminSocket));
+  const { aliveSocket, adminSocket } = runtimePaths(folder);
+  if ((await answers(aliveSocket)) || (await answers(adminSocket))) return true;
+  const stats = await lstat(folder).catch(() => undefined);
+  return stats !== undefined && Date.now() - stats.mtimeMs < YOUNG_MS;
+}
+
+function answerWhileAlive(socketPath: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const server = createServer((socket) => socket.destroy());
+  server.once('error', reject);
+  server.listen(socketPath, resolve);
+  server.unref();
+  return promise;
 }
 
 function answers(socketPath: string): Promise<boolean> {
