@@ -1,4 +1,6 @@
 /** What tests put into the cluster. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { KubernetesObject, Manifest } from './api.ts';
 import type { Cluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
@@ -81,4 +83,14 @@ function readyAddresses(slice: KubernetesObject): readonly string[] {
     readonly conditions: { readonly ready?: boolean };
   }[];
   return endpoints.filter(({ conditions }) => conditions.ready).flatMap(({ addresses }) => addresses);
+}
+
+/** The last lines that each container of a namespace has printed, for errors. */
+export function podLogs({ folder }: Cluster, namespace: string, lines = 20): string {
+  const pods = join(folder, 'pods', namespace);
+  if (!existsSync(pods)) return 'no pod has started';
+  return readdirSync(pods, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.log'))
+    .map((path) => `${path}:\n${readFileSync(join(pods, path), 'utf8').trimEnd().split('\n').slice(-lines).join('\n')}`)
+    .join('\n');
 }

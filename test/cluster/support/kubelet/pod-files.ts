@@ -91,7 +91,8 @@ export async function preparePodFiles(options: PodFilesOptions): Promise<Wrap> {
     const mounts = volumeMounts
       .filter(({ mountPath }) => mountPath !== '/tmp')
       .flatMap(({ name, mountPath }) => [sources.get(name) ?? '', mountPath]);
-    const pairs = [...always, temporary, POD_TMPDIR, ...mounts];
+    // Last what is in folders that a volume may have made changes to.
+    const pairs = [temporary, POD_TMPDIR, ...mounts, ...always];
     return ['unshare', '--mount', 'sh', '-c', MOUNT_AND_RUN, 'sh', ...pairs, '--', 'env', `TMPDIR=${POD_TMPDIR}`];
   };
 }
