@@ -226,14 +226,20 @@ function settings(
   };
 }
 
+/** Pointers in front of a name in the table, and at the end of a bucket. */
+const POINTER_BYTES = 8;
+/** With two buckets for each name, there is practically never one with more names. */
+const NAMES_IN_A_BUCKET = 8;
+
 /**
- * Sizes of the hash table of server names. A bucket has to hold its longest name with two pointers beside it, in whole lines of a
- * processor's cache; the table grows in powers of two so that a new host seldom changes it.
+ * Sizes of the hash table of server names. nginx looks for a size at which no bucket is too full, for which there has to be room. The
+ * table grows in powers of two so that a new host seldom changes it.
  */
 function serverNamesHash(servers: readonly NginxServer[]) {
   const longest = servers.reduce((length, { host }) => Math.max(length, host.length), 0);
+  const nameBytes = POINTER_BYTES + Math.ceil((longest + 2) / POINTER_BYTES) * POINTER_BYTES;
   return {
-    serverNamesHashBucketSize: powerOfTwo(longest + 2 + 2 * 8 + 8, 64),
+    serverNamesHashBucketSize: powerOfTwo(NAMES_IN_A_BUCKET * nameBytes + POINTER_BYTES, 64),
     serverNamesHashMaxSize: powerOfTwo(servers.length * 2, 1024),
   };
 }

@@ -1,5 +1,5 @@
 /** Paths of the model as nginx compares them: byte by byte, after it has decoded the path of the request. */
-import { escapeRegex, Literal, Pattern } from './quote.ts';
+import { escapeRegex, Literal, Pattern, quote } from './quote.ts';
 
 /** One character for each byte. */
 export type PathBytes = string;
@@ -13,12 +13,6 @@ export function pathBytes(path: string): PathBytes {
     .toString('latin1')
     .replaceAll(/%([0-9a-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
 }
-
-/**
- * nginx refuses tokens of 4096 bytes and more; with all characters escaped this is half of it. Requests as long as that do not come
- * but from somebody who tries what happens.
- */
-export const MAX_PATH_BYTES = 2000;
 
 export interface LocationPath {
   readonly kind: 'exact' | 'prefix' | 'regex';
@@ -37,6 +31,17 @@ export function locationPath(kind: 'exact' | 'prefix', bytes: PathBytes): Locati
     .join('');
   return { kind: 'regex', path: new Pattern(`^${source}${kind === 'exact' ? '$' : ''}`) };
 }
+
+/** nginx refuses tokens of 4096 bytes and more. */
+const MAX_TOKEN_BYTES = 4000;
+
+/** Whether nginx can read the path, as it is written in the configuration. */
+export function isWritable({ path }: LocationPath): boolean {
+  return Buffer.byteLength(quote(path)) <= MAX_TOKEN_BYTES;
+}
+
+/** How many bytes of a path can always be written. A byte of a regular expression takes up to five. */
+export const ALWAYS_WRITABLE_BYTES = 700;
 
 function utf8(bytes: PathBytes): string | undefined {
   try {

@@ -1,7 +1,14 @@
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { DEFAULT_HOST, type HostName, type PathMatch, type Route, type RouteAction } from '../model/proxy-model.ts';
 import type { NginxForward, NginxLocation, NginxRespond, NginxServer } from './config.ts';
-import { type LocationPath, locationPath, MAX_PATH_BYTES, type PathBytes, pathBytes } from './path.ts';
+import {
+  ALWAYS_WRITABLE_BYTES,
+  isWritable,
+  type LocationPath,
+  locationPath,
+  type PathBytes,
+  pathBytes,
+} from './path.ts';
 import { policyPatch } from './policies.ts';
 import { escapeRegex, Literal, Pattern } from './quote.ts';
 import { routeDiagnostic } from './route-diagnostic.ts';
@@ -26,14 +33,15 @@ export function nginxServer(host: HostName, routes: readonly Route[], context: S
   const certificate = isDefault ? undefined : context.certificateFile(host);
   const diagnostics: Diagnostic[] = [];
   const locations = reachable(routes).flatMap(({ route, bytes }) => {
-    if (bytes.length > MAX_PATH_BYTES) {
+    const paths = pathsOf(route.match.kind, bytes);
+    if (!paths.every(isWritable)) {
       diagnostics.push(tooLong(route));
-      return [{ ...locationPath('prefix', bytes.slice(0, MAX_PATH_BYTES)), ...UNAVAILABLE }];
+      return [{ ...locationPath('prefix', bytes.slice(0, ALWAYS_WRITABLE_BYTES)), ...UNAVAILABLE }];
     }
     const { patch, diagnostics: ofPolicies } = policyPatch(route);
     diagnostics.push(...ofPolicies);
     const content = { ...actionOf(route.action, context), ...patch };
-    return pathsOf(route.match.kind, bytes).map((path) => ({ ...path, ...content }));
+    return paths.map((path) => ({ ...path, ...content }));
   });
   const server = {
     host,
@@ -90,7 +98,7 @@ type LocationContent = Omit<NginxLocation, keyof LocationPath>;
 const UNAVAILABLE: LocationContent = { respond: { status: 503, contentType: 'text/html' } };
 
 function tooLong(route: Route): Diagnostic {
-  const message = `nginx can tell paths apart in their first ${MAX_PATH_BYTES} bytes only; everything that begins like this one answers 503`;
+  const message = `the path is longer than nginx can read; everything that begins with its first ${ALWAYS_WRITABLE_BYTES} bytes answers 503`;
   return routeDiagnostic(route, { severity: 'error', code: 'IngressFeatureUnsupported', message });
 }
 

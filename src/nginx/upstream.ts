@@ -18,7 +18,8 @@ export function upstreamName(cluster: ClusterName): string {
 
 /** `shop/web/80~hash` → `shop-web-80`, the name that ingress-nginx writes into its log. */
 export function logName(cluster: ClusterName): string {
-  return (cluster.split('~')[0] ?? '').replaceAll('/', '-').slice(0, MAX_NAME_LENGTH);
+  const name = (cluster.split('~')[0] ?? '').replaceAll('/', '-').slice(0, MAX_NAME_LENGTH);
+  return name.replaceAll(/[^\w.-]/g, '_');
 }
 
 /** The addresses of a cluster as they are now; `undefined` for none. */

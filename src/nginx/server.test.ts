@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'vitest';
+import { forward, host, respond, TO_HTTPS } from '../envoy/testing.ts';
+import type { Route } from '../model/proxy-model.ts';
+import type { NginxLocation } from './config.ts';
+import { ALWAYS_WRITABLE_BYTES } from './path.ts';
+import { Literal } from './quote.ts';
+import { nginxServer, type ServerContext } from './server.ts';
+
+const context: ServerContext = {
+  forward: (cluster) => ({ upstream: cluster, available: true }),
+  certificateFile: () => undefined,
+};
+
+const emit = (...routes: readonly Route[]) =>
+  nginxServer('a.example.com', host('a.example.com', ...routes).routes, context);
+
+/** `= /foo → shop/web/80`, `/foo/ → 404` */
+function shown({ kind, path, forward, respond }: NginxLocation): string {
+  const modifier = { exact: '= ', prefix: '', regex: '~ ' }[kind];
+  const text = path instanceof Literal ? path.text : path.source;
+  return `${modifier}${text} → ${forward?.upstream ?? respond?.status}`;
+}
+
+const locations = (...routes: readonly Route[]) => emit(...routes).server.locations.map(shown);
+
+describe('locations', () => {
+  test('a prefix is the path itself and what is below it', () => {
+    expect(locations(forward('/foo', 'web'), respond('/', 404))).toEqual([
+      '= /foo → shop/web/80',
+      '/foo/ → shop/web/80',
+      '/ → 404',
+    ]);
+  });
+
+  test('an exact path counts before the prefix of the same text', () => {
+    expect(locations(forward('=/foo', 'exact'), forward('/foo', 'web'))).toEqual([
+      '= /foo → shop/exact/80',
+      '/foo/ → shop/web/80',
+    ]);
+  });
+
+  test('what an earlier route takes is not there, since nginx would prefer the longer path', () => {
+    const routes = [forward('/foo', 'web'), forward('/foo/bar', 'covered'), forward('=/foo/x', 'covered')];
+    expect(locations(...routes, forward('/foobar', 'other'))).toEqual([
+      '= /foo → shop/web/80',
+      '/foo/ → shop/web/80',
+      '= /foobar → shop/other/80',
+      '/foobar/ → shop/other/80',
+    ]);
+  });
+
+  test('paths are compared decoded', () => {
+    const routes = [forward('=/a%20b%25%C3%A4"', 'web'), forward('=/a%zz', 'odd')];
+    expect(locations(...routes)).toEqual(['= /a b%ä" → shop/web/80', '= /a%zz → shop/odd/80']);
+  });
+
+  test('bytes that are no text become a regular expression', () => {
+    const routes = [forward('=/caf%E9.', 'exact'), forward('/caf%e9', 'web')];
+    expect(locations(...routes)).toEqual([
+      '~ ^/caf\\xe9\\.$ → shop/exact/80',
+      '~ ^/caf\\xe9$ → shop/web/80',
+      '~ ^/caf\\xe9/ → shop/web/80',
+    ]);
+  });
+
+  test('of two routes that are the same when decoded the first counts', () => {
+    expect(locations(forward('=/a', 'one'), forward('=/%61', 'two'))).toEqual(['= /a → shop/one/80']);
+  });
+
+  test('a path that no request can carry is left out', () => {
+    expect(locations(forward('/a%00', 'web'), forward('=/b', 'web'))).toEqual(['= /b → shop/web/80']);
+  });
+
+  test('a path that is too long is closed, with all that begins like it', () => {
+    const long = `/${'x'.repeat(4_000)}`;
+    const { server, diagnostics } = emit(forward(long, 'web'), forward('/', 'root'));
+    expect(server.locations.map(shown)).toEqual([`${long.slice(0, ALWAYS_WRITABLE_BYTES)} → 503`, '/ → shop/root/80']);
+    expect(diagnostics).toMatchObject([
+      {
+        severity: 'error',
+        code: 'IngressFeatureUnsupported',
+        ref: { kind: 'Ingress', namespace: 'shop', name: 'web' },
+        field: 'spec.rules[0].http.paths[0]',
+      },
+    ]);
+    expect(emit(forward(long.slice(0, 3_900), 'web')).diagnostics).toEqual([]);
+    // A byte that is no text, and one that has to be escaped, take more room.
+    expect(emit(forward(`/${'%ff'.repeat(1_000)}`, 'web')).diagnostics).toHaveLength(1);
+    expect(emit(forward(`/${'"'.repeat(2_500)}`, 'web')).diagnostics).toHaveLength(1);
+  });
+});
+
+describe('server names', () => {
+  const name = (text: string) => nginxServer(text, [], context).server.serverName;
+
+  test('the default server, a host, a wildcard for one label', () => {
+    expect(name('*')).toEqual(new Literal('_'));
+    expect(name('a.example.com')).toEqual(new Literal('a.example.com'));
+    expect(name('*.example.com')).toMatchObject({ source: '~^[\\w-]+\\.example\\.com$' });
+  });
+});
+
+describe('what happens to a request', () => {
+  test('redirect, backend, statuses', () => {
+    const [location] = emit(forward('/', 'web', TO_HTTPS)).server.locations;
+    expect(location).toMatchObject({
+      httpsRedirect: 308,
+      forward: { logName: 'shop-web-80', statusWithoutEndpoints: 503 },
+    });
+  });
+
+  test("nginx's own pages need no body, others keep theirs", () => {
+    const page = '<html><hr><center>nginx</center></html>';
+    const bodies = [
+      respond('=/a', 404, page),
+      respond('=/b', 200),
+      respond('=/c', 200, page),
+      respond('=/d', 503, 'no'),
+    ];
+    expect(emit(...bodies).server.locations.map(({ respond }) => respond)).toEqual([
+      { status: 404, contentType: 'text/html' },
+      { status: 200, contentType: 'text/plain', body: '' },
+      { status: 200, contentType: 'text/html', body: page },
+      { status: 503, contentType: 'text/plain', body: 'no' },
+    ]);
+  });
+});
