@@ -20,13 +20,22 @@ export function nginxFolder(paths: RuntimePaths): string {
   return join(paths.folder, 'nginx');
 }
 
+/**
+ * Workers run as who started nginx, like Envoy: started by root they would else be `nobody`, whom the files of this folder are
+ * closed to.
+ */
+export function nginxArguments(folder: string): string[] {
+  const user = process.getuid?.() === 0 ? ['-g', 'user root;'] : [];
+  return ['-e', 'stderr', '-c', join(folder, 'nginx.conf'), ...user];
+}
+
 /** nginx as the proxy of a process tree: its control plane has written the configuration before it starts. */
 export function nginxProxy({ path, gracePeriodMs, deadlineMs }: NginxProxyOptions): ParentProxy {
   return {
     prepare: async (paths) => {
       const folder = nginxFolder(paths);
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      const args = ['-e', 'stderr', '-c', join(folder, 'nginx.conf')];
+      const args = nginxArguments(folder);
       const former = new Set<number>();
       return {
         name: 'nginx',

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { hasIpv6 } from '../../src/cli/ipv6.ts';
 import { type NginxDelivery, type NginxDeliveryOptions, nginxDelivery } from '../../src/cli/nginx-delivery.ts';
+import { nginxArguments } from '../../src/cli/nginx-proxy.ts';
 import { createLoop } from '../../src/cli/pipeline.ts';
 import type { ObjectChange } from '../../src/cluster/cluster-state.ts';
 import type { Controller } from '../../src/controller.ts';
@@ -84,7 +85,7 @@ export async function startNginxGateway(options: NginxGatewayOptions = {}): Prom
   state.apply(changesOf(manifests));
   await controller.start();
   await publisher.start();
-  const process = startNginx(nginx.path, join(nginxFolder, 'nginx.conf'));
+  const process = startNginx(nginx.path, nginxFolder);
   const log = () => `${process.log()}${problems.join('')}${JSON.stringify(outcomes)}`;
   await poll(
     async () => (await Promise.all([httpPort, httpsPort].map(isOpen))).every(Boolean),
@@ -130,9 +131,9 @@ export async function startNginxGateway(options: NginxGatewayOptions = {}): Prom
   };
 }
 
-function startNginx(path: string, config: string) {
+function startNginx(path: string, folder: string) {
   // A process group of its own: workers outlive a master that is killed.
-  const child = spawn(path, ['-e', 'stderr', '-c', config], { detached: true, stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(path, nginxArguments(folder), { detached: true, stdio: ['ignore', 'ignore', 'pipe'] });
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     log += text;

@@ -4,9 +4,6 @@ local store = require("ingress.store")
 
 local balancer = {}
 
--- As `proxy_next_upstream_tries`: the first try and two more.
-local MORE_TRIES = 2
-
 -- Where each upstream stands in its list. Workers begin at different places, so that the first address is not everybody's first.
 local positions = {}
 
@@ -32,14 +29,9 @@ function balancer.balance()
   if peers == nil then
     return ngx.exit(ngx.HTTP_SERVICE_UNAVAILABLE)
   end
-  if ngx.ctx.tried == nil then
-    ngx.ctx.tried = true
-    -- No address is tried a second time, as nginx does not either.
-    local more = math.min(MORE_TRIES, #peers - 1)
-    if more > 0 then
-      ngx_balancer.set_more_tries(more)
-    end
-  end
+  -- One more for each try, up to `proxy_next_upstream_tries`. A Service with a single address is tried there again, as by
+  -- ingress-nginx: connections that were kept may have ended meanwhile.
+  ngx_balancer.set_more_tries(1)
   local peer = next_peer(upstream, peers)
   local ok, err = ngx_balancer.set_current_peer(peer[1], peer[2])
   if not ok then
