@@ -1,5 +1,6 @@
 /** Cases of behaviour as rows: a request, and what is to be seen of it on both sides. */
 import { expect, test } from 'vitest';
+import type { DifferenceName } from '../../parity/differences.ts';
 import { type Backend, type Received, startBackend } from '../../support/backend.ts';
 import type { Gateway } from '../../support/gateway.ts';
 import { type Answer, send } from '../../support/http-client.ts';
@@ -30,7 +31,14 @@ export interface Case {
   readonly answered?: Headers;
   /** What the body of the answer holds. */
   readonly text?: string;
+  /** The name in `differences` of why the other proxy, nginx, does not do the same. */
+  readonly differs?: DifferenceName;
+  /** What is to be seen of nginx then; absent: the same, since the difference is in what this row does not look at. */
+  readonly nginx?: Outcome;
 }
+
+/** What is expected of a request. */
+export type Outcome = Pick<Case, 'status' | 'backend' | 'path' | 'received' | 'answered' | 'text'>;
 
 export interface Observed {
   readonly answer: Answer;
@@ -41,7 +49,7 @@ export interface Observed {
 /** Sends the request of a case and says what became of it. */
 export async function observe(
   gateway: Pick<Gateway, 'httpPort' | 'httpsPort'>,
-  request: Omit<Case, 'status' | 'backend' | 'path' | 'received' | 'answered' | 'text'>,
+  request: Omit<Case, keyof Outcome | 'differs' | 'nginx'>,
 ): Promise<Observed> {
   const [, scheme, host = '', path = '/'] = /^(https?):\/\/([^/]*)(.*)$/.exec(request.url) ?? [];
   const tls = scheme === 'https';
@@ -65,7 +73,11 @@ export function testCases(gateway: () => Gateway, cases: readonly Case[]): void 
 }
 
 async function check(gateway: Gateway, row: Case): Promise<void> {
-  const { answer, received } = await observe(gateway, row);
+  expectOutcome(await observe(gateway, row), row);
+}
+
+/** Holds what came against what is expected. */
+export function expectOutcome({ answer, received }: Observed, row: Outcome): void {
   const { status = 200, backend, path, received: sent, answered, text } = row;
   expect({
     status: answer.status,
@@ -116,7 +128,7 @@ function pick(headers: Readonly<Record<string, unknown>> | undefined, wanted: He
   return Object.fromEntries(Object.keys(wanted).map((name) => [name, headers?.[name]]));
 }
 
-function titleOf({ method = 'GET', url, serverName, status = 200, backend, because }: Case): string {
+export function titleOf({ method = 'GET', url, serverName, status = 200, backend, because }: Case): string {
   const name = serverName === undefined ? '' : ` by the server name "${serverName}"`;
   const outcome = backend === undefined ? String(status) : `${status} from ${backend}`;
   return `${method} ${url}${name}: ${outcome}${because === undefined ? '' : `, ${because}`}`;

@@ -1,0 +1,236 @@
+/** Where the proxies do not do what ingress-nginx does; docs/differences.md is written from it. */
+
+export interface Difference {
+  readonly what: string;
+  readonly ingressNginx: string;
+  /** What Envoy does; absent: the same as ingress-nginx. */
+  readonly envoy?: string;
+  /** What nginx does with our configuration; absent: the same as ingress-nginx. */
+  readonly nginx?: string;
+  readonly why: string;
+  /** Set where no case of the parity suite shows it: another test does, or it takes minutes. */
+  readonly shownElsewhere?: true;
+}
+
+/** All of them, in the order of the page: requests, what backends and clients see, connections, streams. */
+const rows = {
+  climbingPath: {
+    what: 'path that climbs above the root (`/../x`)',
+    ingressNginx: '400',
+    envoy: 'served as `/x`',
+    why: 'Envoy normalizes paths before anything can look at them; routes and backends see the normalized path alone',
+  },
+  normalizedPath: {
+    what: 'path with `//`, `.`, `..` or a needless escape (`%66`), as a backend sees it',
+    ingressNginx: 'as it was sent',
+    envoy: 'normalized',
+    why: 'see above',
+  },
+  normalizedRedirect: {
+    what: 'redirect to https of a path with `//`, `.` or `..`',
+    ingressNginx: 'to the path as it was sent',
+    envoy: 'to the normalized path',
+    why: 'see above',
+  },
+  backslash: {
+    what: 'backslash in a path (`/a\\x`)',
+    ingressNginx: 'a character like others',
+    envoy: 'a slash',
+    why: 'backends on some systems take it for one, and no closed path may be reached in this way',
+  },
+  encodedSlash: {
+    what: 'path with an encoded slash or backslash that leads up, or to a closed path',
+    ingressNginx: 'decoded for the comparison',
+    envoy: '400 where it could reach what an annotation protects',
+    why: 'Envoy compares paths as they are encoded',
+    shownElsewhere: true,
+  },
+  exactSlash: {
+    what: '`Exact /foo/`, request for `/foo`',
+    ingressNginx: '301 to `/foo/`',
+    envoy: 'another rule, or 404',
+    why: 'an exact path matches nothing else',
+  },
+  prefixSlash: {
+    what: '`Prefix /foo/`, request for `/foo`',
+    ingressNginx: '301 to `/foo/`',
+    envoy: 'served',
+    nginx: 'served',
+    why: 'Kubernetes compares whole path elements: `/foo/` is the same prefix as `/foo`',
+    shownElsewhere: true,
+  },
+  rawBytes: {
+    what: 'bytes above 127 in a path, not escaped',
+    ingressNginx: 'passed on',
+    envoy: 'HTTP/1: 400; escape them',
+    why: "Envoy's parser refuses them",
+  },
+  fragment: {
+    what: '`#` in a request line',
+    ingressNginx: 'passed on',
+    envoy: '400',
+    why: 'clients keep fragments to themselves; whatever sends one is up to something',
+  },
+  trailingDot: {
+    what: 'redirect to https for a Host with a dot at the end',
+    ingressNginx: 'keeps the dot',
+    envoy: 'drops it',
+    why: 'Envoy has to drop it before it can find the host',
+  },
+  dotInHost: {
+    what: 'dot at the end of a Host, as a backend sees it',
+    ingressNginx: 'kept',
+    envoy: 'dropped',
+    why: 'see above',
+  },
+  longRequestLine: {
+    what: 'request line longer than 8 KiB',
+    ingressNginx: '414',
+    envoy: 'served up to 32 KiB, with the headers',
+    why: 'Envoy limits the request line and the headers together',
+  },
+  longHeader: {
+    what: 'one header line longer than 8 KiB',
+    ingressNginx: '400',
+    envoy: 'served up to 32 KiB, with the others',
+    why: 'see above',
+  },
+  longHeaders: {
+    what: 'request line and headers of more than 32 KiB',
+    ingressNginx: '414 or 400',
+    envoy: '400; a client that still writes may see its connection end',
+    why: 'see above',
+    shownElsewhere: true,
+  },
+  longHeadersHttp2: {
+    what: 'the same over HTTP/2',
+    ingressNginx: '400',
+    envoy: 'the stream is reset (`INTERNAL_ERROR`)',
+    why: 'Envoy sends no answer on such a stream',
+    shownElsewhere: true,
+  },
+  manyHeaders: {
+    what: 'more than 200 headers',
+    ingressNginx: 'passed on',
+    envoy: '400',
+    why: 'protects Envoy',
+  },
+  expectTooLarge: {
+    what: '`Expect: 100-continue` with a body that is too large',
+    ingressNginx: '413',
+    envoy: '`100 Continue`, then 413',
+    why: 'Envoy answers the expectation first; leaving that to backends would keep clients of most backends waiting',
+  },
+  expectOther: {
+    what: '`Expect` with anything else',
+    ingressNginx: 'ignored',
+    envoy: '417',
+    why: "Envoy's parser",
+  },
+  twoDots: {
+    what: 'Host with two dots in a row, `Host: a..b`',
+    ingressNginx: '400',
+    envoy: '404, unless a rule without a host takes it',
+    why: 'no host of an Ingress can be called so',
+  },
+  envoyHeaders: {
+    what: 'request headers that begin with `x-envoy-`',
+    ingressNginx: 'passed on',
+    envoy: 'removed',
+    why: 'Envoy would obey them',
+  },
+  healthCheckType: {
+    what: '`Content-Type` of the empty answer of `/healthz`',
+    ingressNginx: '`text/html`',
+    envoy: 'none',
+    nginx: '`text/plain`',
+    why: 'there is nothing in it',
+  },
+  emptyOptions: {
+    what: '`OPTIONS` without a body, as a backend sees it',
+    ingressNginx: 'as it was sent',
+    envoy: 'with `Content-Length: 0`',
+    why: 'Envoy',
+  },
+  http09: {
+    what: 'a backend that answers something else than HTTP',
+    ingressNginx: 'passed on as HTTP/0.9',
+    envoy: '502',
+    why: 'Envoy speaks no HTTP/0.9 with backends',
+  },
+  largeAnswerHeaders: {
+    what: 'headers of an answer larger than 4 KiB',
+    ingressNginx: '502',
+    envoy: 'passed on up to 60 KiB',
+    why: 'nothing is gained by the limit',
+  },
+  declinedUpgrade: {
+    what: 'a backend declines an upgrade by a status below 400',
+    ingressNginx: 'passed on',
+    envoy: 'passed on without its body',
+    why: 'Envoy',
+  },
+  grpcError: {
+    what: 'a gRPC request that fails in the proxy',
+    ingressNginx: 'an HTML page with the HTTP status',
+    envoy: 'HTTP 200 with `grpc-status`',
+    why: 'what gRPC clients expect; they would make much the same of the HTTP status',
+  },
+  http10: {
+    what: 'version in the answer to a request of HTTP/1.0',
+    ingressNginx: 'HTTP/1.1',
+    envoy: 'HTTP/1.0',
+    why: 'Envoy answers in the version of the request',
+  },
+  h2c: {
+    what: 'HTTP/2 without TLS',
+    ingressNginx: 'served',
+    nginx: 'served from nginx 1.25.1 on; before, the connection ends',
+    why: 'older nginx speaks only one of the two protocols on a port',
+  },
+  retryAlone: {
+    what: 'a request fails at the only endpoint of a Service',
+    ingressNginx: 'tried there up to three times',
+    nginx: 'the same; without the Lua module tried once',
+    why: 'nginx itself tries each address once',
+    shownElsewhere: true,
+  },
+  requestTimeout: {
+    what: 'a client that takes too long to send its headers, or pauses in its body',
+    ingressNginx: '408 or the end of the connection after 60 s',
+    envoy: '408 after 60 s, in a body 61 s',
+    why: 'one timer of Envoy bounds silence on both sides, and a silent backend must give 504 first',
+    shownElsewhere: true,
+  },
+  silentConnection: {
+    what: 'a connection on which nothing ever comes',
+    ingressNginx: 'closed after 60 s',
+    envoy: 'closed after 75 s',
+    why: "Envoy's timer for headers starts with their first byte",
+    shownElsewhere: true,
+  },
+  idleConnection: {
+    what: 'a connection that rests after a request',
+    ingressNginx: 'closed after 75 s',
+    envoy: 'asked to close from 75 s on, closed after 80 s',
+    why: 'a request that comes meanwhile is still served',
+    shownElsewhere: true,
+  },
+  answers09: {
+    what: 'answers to HTTP/0.9',
+    ingressNginx: 'a bare body',
+    envoy: 'with headers of HTTP/1.0',
+    why: 'Envoy',
+  },
+  halfClose: {
+    what: 'a client of a TCP service ends its side first',
+    ingressNginx: 'the connection ends, and what the Service still says is lost',
+    envoy: 'the Service is told, and may go on',
+    why: 'TCP allows it, and some protocols live by it',
+    shownElsewhere: true,
+  },
+} as const satisfies Readonly<Record<string, Difference>>;
+
+export type DifferenceName = keyof typeof rows;
+
+export const differences: Readonly<Record<DifferenceName, Difference>> = rows;

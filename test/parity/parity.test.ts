@@ -1,0 +1,81 @@
+/** The same manifests and requests through Envoy and through nginx: the same is seen, or a difference that is documented. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Case, expectOutcome, observe, titleOf } from '../envoy/behaviour/cases.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { type NginxGateway, startNginxGateway } from '../support/nginx-gateway.ts';
+import { type DifferenceName, differences } from './differences.ts';
+import { picture } from './picture.ts';
+import type { Table, World } from './table.ts';
+import { backends } from './tables/backends.ts';
+import { defaultServer } from './tables/default-server.ts';
+import { headers } from './tables/headers.ts';
+import { hosts } from './tables/hosts.ts';
+import { messages } from './tables/messages.ts';
+import { paths } from './tables/paths.ts';
+import { redirect } from './tables/redirect.ts';
+import { tls } from './tables/tls.ts';
+import { wildcardHosts } from './tables/wildcard-hosts.ts';
+
+const tables: Readonly<Record<string, Table>> = {
+  hosts,
+  'wildcard hosts': wildcardHosts,
+  paths,
+  backends,
+  'default server': defaultServer,
+  redirect,
+  tls,
+  headers,
+  messages,
+};
+
+describe.each(Object.entries(tables))('%s', (_, table) => {
+  let world: World;
+  let envoy: Gateway;
+  let nginx: NginxGateway;
+
+  beforeAll(async () => {
+    world = await table.start();
+    const { manifests, build = {} } = world;
+    [envoy, nginx] = await Promise.all([startGateway({ manifests, build }), startNginxGateway({ manifests, build })]);
+  });
+  afterAll(async () => {
+    await Promise.all([envoy?.close(), nginx?.close()]);
+    await world?.close();
+  });
+
+  for (const [title, rows] of Object.entries(table.groups)) {
+    describe(title, () => {
+      for (const row of rows) {
+        test(titleOf(row), () => compare(row));
+      }
+    });
+  }
+
+  for (const { title, run, expected, differs, nginx: other } of table.exchanges ?? []) {
+    test(title, async () => {
+      const [ofEnvoy, ofNginx] = await Promise.all([run(envoy), run(nginx)]);
+      expect(ofEnvoy, 'Envoy').toEqual(expected);
+      expect(ofNginx, 'nginx').toEqual(differs === undefined ? expected : other);
+      if (differs !== undefined) expect(ofNginx, `${differs} makes no difference any more`).not.toEqual(ofEnvoy);
+    });
+  }
+
+  async function compare(row: Case): Promise<void> {
+    const { differs, nginx: otherwise } = row;
+    const [ofEnvoy, ofNginx] = await Promise.all([observe(envoy, row), observe(nginx, row)]);
+    expectOutcome(ofEnvoy, row);
+    expectOutcome(ofNginx, otherwise ?? row);
+    const [first, second] = [picture(ofEnvoy, envoy), picture(ofNginx, nginx)];
+    if (differs === undefined) expect(second, 'nginx, as Envoy').toEqual(first);
+    else expect(second, `${differs} makes no difference any more`).not.toEqual(first);
+  }
+});
+
+test('each difference is shown by a case, or by another test', () => {
+  const shown = new Set<DifferenceName | undefined>();
+  for (const { groups, exchanges = [] } of Object.values(tables)) {
+    for (const { differs } of [...Object.values(groups).flat(), ...exchanges]) shown.add(differs);
+  }
+  const names = Object.keys(differences) as DifferenceName[];
+  expect(names.filter((name) => shown.has(name) === (differences[name].shownElsewhere ?? false))).toEqual([]);
+});
