@@ -34,10 +34,10 @@ export async function startTcpEcho(name: string, address = '127.0.0.1'): Promise
 }
 
 /** Over UDP: one datagram back for each, with the name in front. */
-export async function startUdpEcho(name: string): Promise<StreamBackend> {
+export async function startUdpEcho(name: string, address = '127.0.0.1'): Promise<StreamBackend> {
   const socket = createSocket('udp4');
-  socket.on('message', (message, { address, port }) => socket.send(`${name}:${message}`, port, address));
-  socket.bind(0, '127.0.0.1');
+  socket.on('message', (message, peer) => socket.send(`${name}:${message}`, peer.port, peer.address));
+  socket.bind(0, address);
   await once(socket, 'listening');
   return {
     name,
