@@ -97,6 +97,7 @@ export function createNginxEmitter(engine: Engine, model: ProxyModel, options: N
     const listener = read(model.streamListeners, name);
     const cluster = listener && read(model.clusters, listener.cluster);
     if (listener === undefined || cluster === undefined) return undefined;
+    if (cluster.kind === 'dns' && !canResolve(cluster.hostname, options)) return undefined;
     const endpoints = cluster.kind === 'endpoints' ? read(model.endpoints, cluster.endpoints) : undefined;
     return nginxStream(listener, cluster, endpoints);
   });
@@ -134,7 +135,7 @@ function deriveProblems(engine: Engine, { clusters, streamListeners }: ProxyMode
   });
   const ofClusters = engine.derive<Problems>('nginx-cluster-problems', clusters, (name, read) => {
     const cluster = read(clusters, name);
-    if (cluster?.kind !== 'dns' || options.resolvers.length > 0 || !needsResolver(cluster.hostname)) return undefined;
+    if (cluster?.kind !== 'dns' || canResolve(cluster.hostname, options)) return undefined;
     const [namespace = '', service = ''] = name.split('/');
     const ref = { kind: 'Service', namespace, name: service } as const;
     const message = `${cluster.hostname} cannot be resolved: no DNS server is known (/etc/resolv.conf)`;
@@ -196,8 +197,11 @@ function forward(
   const cluster = read(model.clusters, name);
   const upstream = upstreamName(name);
   if (cluster?.kind !== 'dns') return { upstream, available: options.dynamic || read(upstreams, name) !== undefined };
-  const available = options.resolvers.length > 0 || !needsResolver(cluster.hostname);
-  return { upstream, available, resolve: externalAddress(cluster) };
+  return { upstream, available: canResolve(cluster.hostname, options), resolve: externalAddress(cluster) };
+}
+
+function canResolve(hostname: string, { resolvers }: NginxEmitOptions): boolean {
+  return resolvers.length > 0 || !needsResolver(hostname);
 }
 
 function settings(
