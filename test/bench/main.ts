@@ -7,6 +7,7 @@ import { createServer } from 'node:http';
 import { parseArgs } from 'node:util';
 import { findEnvoy } from '../../src/envoy/binary.ts';
 import { makePair, type Pair } from '../support/pki.ts';
+import { benchInCluster } from './cluster/enter.ts';
 import { describeAsMarkdown } from './markdown.ts';
 import { measureSize, type SizeResult } from './measure.ts';
 import type { Variant } from './protocol.ts';
@@ -19,7 +20,8 @@ const USAGE = `npm run bench -- [options]
   --starts 3              how often both processes are started from nothing
   --json                  results as JSON
   --markdown              results as the tables of docs/performance.md
-  --profile FOLDER        writes CPU profiles of the control plane`;
+  --profile FOLDER        writes CPU profiles of the control plane
+  --cluster               in a test cluster, as tables; takes --sizes (1000,5000), --repeat and --json`;
 
 /** What is for few hosts, and what is for many. */
 const VARIANTS: readonly Variant[] = [
@@ -33,22 +35,24 @@ interface Options {
   readonly starts: number;
   readonly form: 'text' | 'json' | 'markdown';
   readonly profileFolder: string | undefined;
+  readonly cluster: boolean;
 }
 
 function readOptions(args: readonly string[]): Options | undefined {
   const { values } = parseArgs({
     args: [...args],
     options: {
-      sizes: { type: 'string', default: '100,1000,5000' },
+      sizes: { type: 'string' },
       repeat: { type: 'string', default: '15' },
       starts: { type: 'string', default: '3' },
       json: { type: 'boolean', default: false },
       markdown: { type: 'boolean', default: false },
       profile: { type: 'string' },
+      cluster: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
-  const sizes = values.sizes.split(',').map(Number);
+  const sizes = (values.sizes ?? (values.cluster ? '1000,5000' : '100,1000,5000')).split(',').map(Number);
   const repeat = Number(values.repeat);
   const starts = Number(values.starts);
   const valid =
@@ -56,7 +60,7 @@ function readOptions(args: readonly string[]): Options | undefined {
     [repeat, starts].every((count) => Number.isInteger(count) && count > 0);
   if (values.help || !valid) return undefined;
   const form = values.json ? 'json' : values.markdown ? 'markdown' : 'text';
-  return { sizes, repeat, starts, form, profileFolder: values.profile };
+  return { sizes, repeat, starts, form, profileFolder: values.profile, cluster: values.cluster };
 }
 
 async function run(options: Options): Promise<void> {
@@ -91,12 +95,15 @@ async function startBackend(name: string): Promise<number> {
   return (server.address() as { port: number }).port;
 }
 
-// Only an orderly end runs the handlers that end Envoy.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 const options = readOptions(process.argv.slice(2));
 if (options === undefined) {
   console.error(USAGE);
   process.exitCode = 2;
+} else if (options.cluster) {
+  const { sizes, repeat, form } = options;
+  process.exitCode = await benchInCluster({ sizes: sizes.toSorted((a, b) => a - b), repeat, json: form === 'json' });
 } else {
+  // Only an orderly end runs the handlers that end Envoy.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   await run(options);
 }

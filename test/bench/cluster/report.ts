@@ -1,0 +1,28 @@
+/** The results as the tables of docs/performance.md. */
+import { decimal, megabytes, time, whole } from '../report.ts';
+import { type ClusterResult, clusterChanges } from './measure.ts';
+
+export function describeClusterAsMarkdown(machine: string, results: readonly ClusterResult[]): string {
+  return [
+    `From one machine: ${machine}, with the API server and etcd beside it.`,
+    '',
+    '| Ingresses | ready, ms | last host, ms | control plane | for each Ingress | lists of the start |',
+    '|---|---|---|---|---|---|',
+    ...results.map(({ ingresses, readyMs, servedMs, residentBytes, bytesPerIngress, lists }) => {
+      const counts = Object.entries(lists).toSorted(([a], [b]) => (a < b ? -1 : 1));
+      const pages = counts.map(([kind, count]) => `${count} ${kind}`).join(', ');
+      return `| ${[whole(ingresses), decimal(readyMs), decimal(servedMs), megabytes(residentBytes), `${(bytesPerIngress / 1024).toFixed(1)} KB`, pages].join(' | ')} |`;
+    }),
+    '',
+    '`median (max)`, milliseconds:',
+    '',
+    '| Ingresses | change | Envoy answers | ACK | of it after the commit |',
+    '|---|---|---|---|---|',
+    ...results.flatMap(({ ingresses, changes }) =>
+      clusterChanges.map((kind, index) => {
+        const { seenMs, ackMs, commitToAckMs } = changes[kind];
+        return `| ${[index === 0 ? whole(ingresses) : '', kind, ...[seenMs, ackMs, commitToAckMs].map(time)].join(' | ')} |`;
+      }),
+    ),
+  ].join('\n');
+}
