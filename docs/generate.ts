@@ -10,6 +10,7 @@ import { type Command, flagGroups } from '../src/cli/flags/table.ts';
 import { createMetrics } from '../src/console/metrics.ts';
 import { diagnosticCodes } from '../src/model/diagnostic.ts';
 import { type Difference, differences } from '../test/parity/differences.ts';
+import { nginxTemplatePage } from './nginx-template.ts';
 
 /** Name of the file in docs/ → its text. */
 export const documents: Readonly<Record<string, () => string | Promise<string>>> = {
@@ -17,6 +18,7 @@ export const documents: Readonly<Record<string, () => string | Promise<string>>>
   'differences.md': differencesPage,
   'flags.md': flags,
   'metrics.md': metrics,
+  'nginx-template.md': nginxTemplatePage,
 };
 
 function diagnostics(): string {

@@ -3,6 +3,7 @@ import type { Literal, Pattern } from './quote.ts';
 
 /** The whole configuration, called `it` in a template. */
 export interface NginxConfig {
+  /** What holds for every server. */
   readonly settings: NginxSettings;
   /** Servers by host name; the default server comes first. */
   readonly servers: readonly NginxServer[];
@@ -92,15 +93,17 @@ export interface NginxForward {
 
 /** An answer of nginx itself. */
 export interface NginxRespond {
+  /** The HTTP status. */
   readonly status: number;
-  /** Absent: the page of nginx for this status. */
+  /** The text; absent: the page of nginx for this status. */
   readonly body?: string;
-  /** Of the body. */
+  /** `Content-Type` of the body. */
   readonly contentType: string;
 }
 
 /** Backend addresses under one name. */
 export interface NginxUpstream {
+  /** To which `NginxForward.upstream` refers. */
   readonly name: string;
   /** `address:port`, an IPv6 address in brackets; at least one. */
   readonly addresses: readonly string[];
@@ -108,7 +111,9 @@ export interface NginxUpstream {
 
 /** A port whose connections, or datagrams, go to one backend as they are. */
 export interface NginxStream {
+  /** The port on which nginx listens. */
   readonly port: number;
+  /** What comes there. */
   readonly protocol: 'tcp' | 'udp';
   /** Whether a connection begins with a PROXY protocol header that names its client. */
   readonly acceptProxyProtocol: boolean;
