@@ -108,6 +108,8 @@ export async function startFaultProxy({ pki }: Cluster): Promise<FaultProxy> {
     if (fault?.kind === 'reset') response.destroy();
     if (fault?.kind === 'reset' || fault?.kind === 'hang') return;
     if (fault?.kind === 'wait') await fault.until;
+    // Who gave up meanwhile has not reached the server.
+    if (response.destroyed) return;
     if (fault?.kind === 'query') {
       const url = new URL(uri, 'https://proxy');
       for (const [name, value] of Object.entries(fault.set)) url.searchParams.set(name, value);
