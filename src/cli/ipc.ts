@@ -7,7 +7,7 @@ import { outliveTerminal } from './signals.ts';
  */
 
 /**
- * `proxyStarted`: a proxy begins its life. `draining`: the end has begun, health checks must fail, everything else goes on.
+ * `proxyStarted`: a proxy begins its life, or runs when a control plane begins to listen. `draining`: the end has begun, health checks must fail, everything else goes on.
  * `stop`: end.
  */
 export type ParentMessage = { readonly type: 'proxyStarted' | 'draining' | 'stop' };

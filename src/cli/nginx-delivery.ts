@@ -25,6 +25,8 @@ export interface NginxDeliveryOptions {
   readonly retries: number;
   /** Shortest time between two reloads. */
   readonly minIntervalMs: number;
+  /** How long nginx may take to start, or to load a configuration. Default: 10 s. */
+  readonly reloadTimeoutMs?: number;
   readonly onOutcome: (outcome: PublishOutcome) => void;
 }
 
@@ -56,7 +58,11 @@ export function nginxDelivery(options: NginxDeliveryOptions): NginxDelivery {
       ...(options.workerProcesses !== undefined && { workerProcesses: options.workerProcesses }),
       ...(options.maxOpenFiles !== undefined && { maxOpenFiles: options.maxOpenFiles }),
     });
-    const master = createNginxMaster({ nginxPath: nginx.path, folder });
+    const master = createNginxMaster({
+      nginxPath: nginx.path,
+      folder,
+      ...(options.reloadTimeoutMs !== undefined && { reloadTimeoutMs: options.reloadTimeoutMs }),
+    });
     const firstLoad = Promise.withResolvers<void>();
     /** Of commits. */
     let seq = 0;
@@ -92,6 +98,7 @@ export function nginxDelivery(options: NginxDeliveryOptions): NginxDelivery {
           retries: options.retries,
           delay: (ms) => delay(ms, undefined, { ref: false }),
           onFailure: (reason) => logger.error(`nginx does not take changes at run time: ${reason}`),
+          isRunning: async () => (await master.pid()) !== undefined,
           onSynced: programmed,
         })
       : undefined;

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { configurationSocket } from '../nginx/dynamic.ts';
@@ -36,7 +36,6 @@ export function nginxProxy({ path, gracePeriodMs, deadlineMs }: NginxProxyOption
       const folder = nginxFolder(paths);
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const args = nginxArguments(folder);
-      const former = new Set<number>();
       return {
         name: 'nginx',
         title: 'nginx',
@@ -47,12 +46,7 @@ export function nginxProxy({ path, gracePeriodMs, deadlineMs }: NginxProxyOption
           return spawn(path, args, { detached: true, stdio: ['ignore', 'inherit', 'pipe'] });
         },
         parseLogLine,
-        onEnd: (pid, isLast) => {
-          // A second life that ended, too, may have found its ports taken by workers that hang.
-          for (const group of former) signalGroup(group, 'SIGKILL');
-          former.clear();
-          if (signalGroup(pid, isLast ? 'SIGKILL' : 'SIGQUIT')) former.add(pid);
-        },
+        onEnd: endWorkers,
         stop: { signal: 'SIGQUIT', killAfterMs: deadlineMs },
       };
     },
@@ -65,17 +59,45 @@ export function nginxProxy({ path, gracePeriodMs, deadlineMs }: NginxProxyOption
   };
 }
 
+/** From being asked to finish to having closed its ports, for a worker that does not hang. */
+const CLOSE_PORTS_MS = 5_000;
+
 /**
  * Workers outlive a master that was killed, and go on accepting connections with a configuration that nobody can change any more.
- * They are in its process group; asked to quit, they finish what is under way and no more.
- * @returns whether there are any.
+ * They are in its process group; asked to quit, they finish what is under way and no more. One that hangs would get its share of
+ * all connections for good, since each worker has its own queue of them.
  */
-function signalGroup(master: number, signal: NodeJS.Signals): boolean {
+function endWorkers(master: number, isLast: boolean): void {
+  if (!signal(-master, isLast ? 'SIGKILL' : 'SIGQUIT')) return;
+  setTimeout(() => {
+    for (const { pid, command } of groupOf(master)) if (!command.includes('shutting down')) signal(pid, 'SIGKILL');
+  }, CLOSE_PORTS_MS).unref();
+}
+
+/** False if there is no such process, or no such group, any more. */
+function signal(pid: number, name: NodeJS.Signals): boolean {
   try {
-    return process.kill(-master, signal);
+    return process.kill(pid, name);
   } catch {
     return false;
   }
+}
+
+/** The processes of a group, with their command lines. */
+function groupOf(leader: number): { readonly pid: number; readonly command: string }[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+        // Behind the name of the command, which may hold anything: state, parent, group.
+        const group = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[2]);
+        const command = () => readFileSync(`/proc/${name}/cmdline`, 'utf8');
+        return group === leader ? [{ pid: Number(name), command: command() }] : [];
+      } catch {
+        return [];
+      }
+    });
 }
 
 function passed(ms: number, signal: AbortSignal): Promise<void> {

@@ -59,6 +59,7 @@ export interface ProcessTree {
   kill(): void;
 }
 
+const GROUP_POLL_MS = 500;
 const CONTROL_PLANE_STOP_MS = 2_000;
 /** From SIGTERM to SIGKILL, for a control plane that has not ended in time. */
 const CONTROL_PLANE_SIGNAL_MS = 3_000;
@@ -95,6 +96,8 @@ export function createProcessTree(options: ProcessTreeOptions): ProcessTree {
     child.on('message', (message) => {
       if (!isListening(message) || isDraining) return;
       hasListened = true;
+      // A control plane that is started again has to learn of a proxy that runs.
+      if (proxy.child() !== undefined) send(child, { type: 'proxyStarted' });
       proxy.start();
     });
     // One that is started again while the tree drains must know it, too.
@@ -149,13 +152,23 @@ function watchedBy(
     },
     onExit: (end, restartInMs) => {
       if (watched !== undefined) {
-        guard.forget(watched);
         onEnd(watched);
+        forgetGroup(guard, watched);
       }
       watched = undefined;
       onExit(end, restartInMs);
     },
   };
+}
+
+/** What a process leaves of its group has to end with this process, too. */
+function forgetGroup(guard: Guard, leader: number): void {
+  try {
+    process.kill(-leader, 0);
+    setTimeout(() => forgetGroup(guard, leader), GROUP_POLL_MS).unref();
+  } catch {
+    guard.forget(leader);
+  }
 }
 
 /** It has a session of its own: a Ctrl-C at the terminal reaches the parent alone, which ends its children in order. */

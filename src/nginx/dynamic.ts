@@ -51,6 +51,8 @@ export interface RunTimeUpdaterOptions {
   /** How often a request that fails is made again before that is told. `--dynamic-configuration-retries` */
   readonly retries: number;
   readonly delay: (ms: number) => Promise<void>;
+  /** Whether there is a nginx already, of a former life of this process. */
+  readonly isRunning: () => Promise<boolean>;
   readonly onFailure: (reason: string) => void;
   /** Nginx has everything that it was to get. */
   readonly onSynced: () => void;
@@ -61,8 +63,8 @@ export interface RunTimeUpdaterOptions {
 /** Brings what is to be in force into the running nginx, one request after another. */
 export interface RunTimeUpdater {
   /**
-   * Resolves when nginx has it or the first try has failed; others follow until one succeeds. Before the first `resend` there is
-   * nobody to tell.
+   * Resolves when nginx has it or the first try has failed; others follow until one succeeds. While there has been no
+   * nginx yet there is nobody to tell.
    */
   update(change: RunTimeChange): Promise<void>;
   /** Sends everything. To be called when a new master runs. */
@@ -90,6 +92,8 @@ class Updater implements RunTimeUpdater {
   /** Nobody knows what nginx has: it gets everything. */
   private needsAll = true;
   private waiting: (() => void)[] = [];
+  /** Whether there was a nginx at the first change. */
+  private runs: Promise<boolean> | undefined;
   private started = false;
   private running = false;
   private stopped = false;
@@ -103,7 +107,11 @@ class Updater implements RunTimeUpdater {
   }
 
   async update(change: RunTimeChange): Promise<void> {
-    if (!this.started) return;
+    if (!this.started) {
+      this.runs ??= this.options.isRunning();
+      if (await this.runs) this.started = true;
+      if (!this.started) return;
+    }
     this.missing = mergeChanges(this.missing, change);
     await this.next();
   }
