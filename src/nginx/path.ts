@@ -19,17 +19,21 @@ export interface LocationPath {
   readonly path: Literal | Pattern;
 }
 
+/** nginx keeps the length of a location in one byte, so of a longer one it compares only a part. */
+const MAX_LOCATION_BYTES = 255;
+
 /**
- * How a location says a path. What is no UTF-8 cannot be written as text, so it becomes a regular expression with its bytes by number.
- * nginx tries those in their order, before prefixes; each is for bytes that no location of text begins with.
+ * How a location says a path. What is too long, or no UTF-8, becomes a regular expression. nginx tries those in their order, before
+ * prefixes: no location of text can stand for what one of them matches and is more specific.
  */
 export function locationPath(kind: 'exact' | 'prefix', bytes: PathBytes): LocationPath {
-  const text = utf8(bytes);
+  const text = bytes.length > MAX_LOCATION_BYTES ? undefined : utf8(bytes);
   if (text !== undefined) return { kind, path: new Literal(text) };
   const source = [...bytes]
     .map((byte) => (byte < '\x80' ? escapeRegex(byte) : `\\x${byte.charCodeAt(0).toString(16)}`))
     .join('');
-  return { kind: 'regex', path: new Pattern(`^${source}${kind === 'exact' ? '$' : ''}`) };
+  // `$` would also match in front of a line break at the end.
+  return { kind: 'regex', path: new Pattern(`^${source}${kind === 'exact' ? '\\z' : ''}`) };
 }
 
 /** nginx refuses tokens of 4096 bytes and more. */

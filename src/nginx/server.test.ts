@@ -57,10 +57,17 @@ describe('locations', () => {
   test('bytes that are no text become a regular expression', () => {
     const routes = [forward('=/caf%E9.', 'exact'), forward('/caf%e9', 'web')];
     expect(locations(...routes)).toEqual([
-      '~ ^/caf\\xe9\\.$ → shop/exact/80',
-      '~ ^/caf\\xe9$ → shop/web/80',
+      '~ ^/caf\\xe9\\.\\z → shop/exact/80',
+      '~ ^/caf\\xe9\\z → shop/web/80',
       '~ ^/caf\\xe9/ → shop/web/80',
     ]);
+  });
+
+  test('so does what is longer than nginx compares', () => {
+    const text = `/${'a.'.repeat(126)}`;
+    expect(locations(forward(`=${text}bc`, 'web'))).toEqual([`= ${text}bc → shop/web/80`]);
+    const source = text.replaceAll('.', '\\.');
+    expect(locations(forward(`=${text}bcd`, 'web'))).toEqual([`~ ^${source}bcd\\z → shop/web/80`]);
   });
 
   test('of two routes that are the same when decoded the first counts', () => {
@@ -74,7 +81,10 @@ describe('locations', () => {
   test('a path that is too long is closed, with all that begins like it', () => {
     const long = `/${'x'.repeat(4_000)}`;
     const { server, diagnostics } = emit(forward(long, 'web'), forward('/', 'root'));
-    expect(server.locations.map(shown)).toEqual([`${long.slice(0, ALWAYS_WRITABLE_BYTES)} → 503`, '/ → shop/root/80']);
+    expect(server.locations.map(shown)).toEqual([
+      `~ ^${long.slice(0, ALWAYS_WRITABLE_BYTES)} → 503`,
+      '/ → shop/root/80',
+    ]);
     expect(diagnostics).toMatchObject([
       {
         severity: 'error',
