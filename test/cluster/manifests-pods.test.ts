@@ -2,7 +2,8 @@
  * The pods of manifests/ at work. They share one network here, without names and addresses of Services: each control plane listens on
  * its pod's address only, Envoys find them by `hostAliases`, and there is one all-in-one.
  */
-import { join } from 'node:path';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { ingress, tlsSecret } from '../support/manifests.ts';
@@ -21,7 +22,8 @@ let cluster: Cluster;
 let ns: string;
 
 beforeAll(async () => {
-  cluster = await startCluster();
+  // It asks webhooks at their endpoints: nobody answers at the addresses of Services.
+  cluster = await startCluster({ apiServerArgs: ['--enable-aggregator-routing=true'] });
   ns = await namespace(cluster);
   await cluster.kubectl(['apply', '-f', '-'], JSON.stringify(echoService({ namespace: ns, name: 'web' })));
   await readyEndpoints(cluster, ns, 'web', 1);
@@ -31,8 +33,16 @@ afterAll(() => cluster?.stop());
 // biome-ignore lint/suspicious/noExplicitAny: objects of many kinds
 type Rendered = any;
 
-async function render(folder: string): Promise<Rendered[]> {
-  const text = await cluster.kubectl(['kustomize', join(FOLDER, folder)]);
+/** What a kustomization of these resources and components yields. */
+async function render(resource: string, ...components: readonly string[]): Promise<Rendered[]> {
+  const folder = mkdtempSync(join(cluster.folder, 'kustomization-'));
+  const path = (name: string) => relative(folder, join(FOLDER, name));
+  const kustomization = { kind: 'Kustomization', resources: [path(resource)] };
+  writeFileSync(
+    join(folder, 'kustomization.yaml'),
+    JSON.stringify({ ...kustomization, ...(components.length > 0 && { components: components.map(path) }) }),
+  );
+  const text = await cluster.kubectl(['kustomize', folder]);
   return parseAllDocuments(text).map((document) => document.toJS());
 }
 
@@ -76,10 +86,10 @@ function expectNothingForbidden(account: string): void {
 }
 
 test('base: the Job makes certificates, two control planes and two Envoys start by them', async () => {
-  const objects = await render('base');
+  const objects = await render('base', 'overlays/webhook');
   const proxy = called(objects, 'Deployment', PROXY);
   const [container] = called(objects, 'Deployment', CONTROL_PLANE).spec.template.spec.containers;
-  container.args = container.args.map((arg: string) => arg.replace('0.0.0.0:18000', '$(POD_IP):18000'));
+  container.args = container.args.map((arg: string) => arg.replace(/(0\.0\.0\.0)?:(18000|8443)$/, '$(POD_IP):$2'));
   container.args.push('--healthz-host=$(POD_IP)');
   await apply(objects.filter((object) => object !== proxy));
   await publish();
@@ -97,6 +107,26 @@ test('base: the Job makes certificates, two control planes and two Envoys start 
   expect(cluster.audit(`system:serviceaccount:${NAMESPACE}:${PROXY}`)).toEqual([]);
 });
 
+test('base: with the webhook, a wrong Ingress is denied as soon as the authority is known', async () => {
+  const ca = await kubectl('get', 'secret', 'ingress-xds-server-tls', '-o', 'jsonpath={.data.ca\\.crt}');
+  const webhook = ['patch', 'validatingwebhookconfiguration', 'ingress-xds', '--type=json', '-p'];
+  const set = (path: string, value: string) =>
+    cluster.kubectl([...webhook, JSON.stringify([{ op: 'add', path: `/webhooks/0/${path}`, value }])]);
+  await set('clientConfig/caBundle', ca);
+  await set('failurePolicy', 'Fail');
+  const lua = ingress({ name: 'lua', namespace: ns, rules: [{ host: 'lua.test', paths: [{ path: '/x_by_lua' }] }] });
+  await eventually('a denial', async () => {
+    const { status, body } = await cluster.api.send(
+      'POST',
+      `/apis/networking.k8s.io/v1/namespaces/${ns}/ingresses?dryRun=All`,
+      lua,
+    );
+    if (!/admission webhook .* denied the request/.test(body.message)) throw new Error(JSON.stringify(body));
+    return status === 400;
+  });
+  await expectServed('reviewed');
+});
+
 test('base: an Envoy leaves by its hook, and the other one serves', async () => {
   await kubectl('scale', 'deployment', PROXY, '--replicas=1');
   await eventually('one pod is left', async () => {
@@ -108,6 +138,7 @@ test('base: an Envoy leaves by its hook, and the other one serves', async () => 
 });
 
 test('all-in-one: its pod serves', async () => {
+  await cluster.kubectl(['delete', 'validatingwebhookconfiguration', 'ingress-xds']);
   await kubectl('delete', 'deployment', PROXY, CONTROL_PLANE);
   await kubectl('delete', 'pods', '--all', '--force', '--grace-period=0');
   const objects = await render('overlays/all-in-one');

@@ -41,6 +41,10 @@ interface Rendered {
   };
 }
 
+interface SidecarPod {
+  readonly spec: Readonly<Record<'containers' | 'initContainers', { name: string; securityContext: unknown }[]>>;
+}
+
 /** The pods that the controllers of Kubernetes would make. */
 function podsOf(objects: readonly Rendered[]): object[] {
   return objects.flatMap(({ kind, metadata: { name, namespace }, spec }) => {
@@ -84,9 +88,18 @@ test('the standard for pods is enforced', async () => {
   await expect(creation).rejects.toThrow('PodSecurity');
 });
 
-test('overlays/sidecar is accepted', async () => {
+test('overlays/sidecar is accepted, and what it adds to a pod', async () => {
   const rendered = await cluster.kubectl(['kustomize', join(FOLDER, 'overlays/sidecar')]);
-  await cluster.kubectl(['apply', '--dry-run=server', '--validate=strict', '-f', '-'], rendered);
+  const dryRun = ['apply', '--dry-run=server', '--validate=strict', '-f', '-'];
+  await cluster.kubectl(dryRun, rendered);
+  const objects = parseAllDocuments(rendered).map((document) => document.toJS() as Rendered);
+  const pods = podsOf(objects.filter(({ metadata }) => metadata.namespace === 'shop')) as SidecarPod[];
+  expect(pods).toHaveLength(1);
+  // The application's own container, which is only an example, is as strict as what is beside it.
+  const [{ spec }] = pods as [SidecarPod];
+  for (const container of spec.containers) container.securityContext = spec.initContainers[0]!.securityContext;
+  expect(spec.initContainers.map(({ name }) => name)).toEqual(['envoy-bootstrap', 'envoy']);
+  await cluster.kubectl(dryRun, JSON.stringify({ apiVersion: 'v1', kind: 'List', items: pods }));
 });
 
 describe('the permissions are enough, and nothing else is tried', () => {
