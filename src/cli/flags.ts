@@ -221,9 +221,7 @@ function checkPodIdentity(args: StatusArguments): void {
         ]),
   ];
   if (missing.length === 0 || needed.length === 0) return;
-  throw new ConfigurationError(
-    `the environment has no ${missing.join(' and ')}, which is needed ${needed.join(', and ')}`,
-  );
+  throw new ConfigurationError(`the environment has no ${missing.join(' and ')}, needed ${needed.join(', and ')}`);
 }
 
 /** @throws UsageError for an address that `parse` refuses. */

@@ -254,7 +254,7 @@ describe('in a cluster', () => {
   });
 
   test.each<[string[], string | undefined]>([
-    [[], 'no POD_NAME and POD_NAMESPACE, which is needed to elect a leader'],
+    [[], 'no POD_NAME and POD_NAMESPACE, needed to elect a leader'],
     [['--publish-service=a/b'], 'needed to elect a leader (or give --disable-leader-election)\n'],
     [['--disable-leader-election'], 'needed to find the nodes whose addresses are published'],
     [['--disable-leader-election', '--publish-status-address=::1'], undefined],

@@ -18,7 +18,7 @@ await readyEndpoints(cluster, 'default', 'echo', 2);
 
 const { kubectl } = await findBinaries();
 const enter = `nsenter -t ${process.env['HOST_PID']} -n`;
-const source = `--kubeconfig ${cluster.kubeconfig} --publish-status-address ${NODE_ADDRESS}`;
+const source = `--kubeconfig ${cluster.kubeconfig} --publish-status-address ${NODE_ADDRESS} --disable-leader-election`;
 console.log(`
 The cluster runs, with two echo pods and an Ingress for ${HOST}. In another shell, as root:
 
