@@ -2,6 +2,7 @@
 import { tmpdir } from 'node:os';
 import { basename } from 'node:path';
 import yargs, { type Argv } from 'yargs';
+import type { CompareArguments } from './compare.ts';
 import type { DrainArguments } from './drain-command.ts';
 import { argumentsFrom, flagWarnings } from './flags/arguments.ts';
 import { spellFlags } from './flags/spelling.ts';
@@ -130,6 +131,23 @@ const COMMANDS: Readonly<Record<string, CommandDeclaration>> = {
     run: async (args) => {
       const { translate } = await import('./translate.ts');
       return await translate(args as TranslateArguments);
+    },
+  },
+  compare: {
+    description: 'Send the same requests to two proxies and show where their answers differ',
+    synopsis: '<first> <second>',
+    prepare: (command) =>
+      command
+        .positional('first', { type: 'string', describe: 'http://HOST:PORT or https://HOST:PORT' })
+        .positional('second', { type: 'string', describe: 'The other one' }),
+    examples: {
+      'https://10.0.0.1 https://10.0.0.2 --access-log access.log --host shop.example.com --insecure':
+        'what users have asked of ingress-nginx, before its address moves',
+      'http://127.0.0.1:8080 http://127.0.0.1:9080 --requests requests.txt': 'requests of your own',
+    },
+    run: async (args) => {
+      const { compare } = await import('./compare.ts');
+      return await compare(args as CompareArguments);
     },
   },
   certs: {

@@ -9,6 +9,7 @@ import { clusterFlags, echoFlags, sourceFlags } from './source-flags.ts';
 import { statusFlags, webhookFlags } from './status-flags.ts';
 import {
   bootstrapFlags,
+  compareFlags,
   drainFlags,
   inspectFlags,
   serveFlags,
@@ -21,6 +22,7 @@ export const commands = [
   'nginx',
   'serve',
   'translate',
+  'compare',
   'bootstrap',
   'certs',
   'inspect',
@@ -57,6 +59,7 @@ export const flagGroups: readonly FlagGroup[] = [
   { title: 'Former flags of ingress-nginx', commands: controlPlanes, flags: formerFlags },
   { title: 'xDS server', commands: ['serve'], flags: serveFlags },
   { title: 'translate', commands: ['translate'], flags: translateFlags },
+  { title: 'compare', commands: ['compare'], flags: compareFlags },
   { title: 'bootstrap', commands: ['bootstrap'], flags: bootstrapFlags },
   { title: 'certs', commands: ['certs'], flags: certsFlags },
   { title: 'inspect', commands: ['inspect'], flags: inspectFlags },

@@ -85,3 +85,34 @@ export const waitShutdownFlags = {
     describe: 'Process to end; without it the one control plane of this user whose files are in the temporary folder',
   },
 } as const satisfies Flags;
+
+/** What `compare` sends, and what of the answers counts. */
+export const compareFlags = {
+  requests: {
+    type: 'string',
+    describe: 'File of requests, one a line: METHOD PATH [Host: NAME], or METHOD URL; # begins a comment',
+  },
+  'access-log': {
+    type: 'string',
+    describe:
+      'Access log of ingress-nginx or nginx whose requests are sent again, each once; they name no host: give --host',
+  },
+  host: { type: 'string', describe: 'Host of requests that name none; without it that of each URL' },
+  header: { type: 'string', array: true, describe: 'Header to send, NAME: VALUE; may be repeated' },
+  'ignore-header': { type: 'string', array: true, describe: 'Header of answers that does not count; may be repeated' },
+  'ignore-body': {
+    type: 'boolean',
+    default: false,
+    describe: 'Do not compare bodies, for pages that differ each time',
+  },
+  'all-methods': {
+    type: 'boolean',
+    default: false,
+    describe: 'Send also what may change something; without it only GET, HEAD and OPTIONS are sent',
+  },
+  insecure: { type: 'boolean', default: false, describe: 'Accept any certificate' },
+  concurrency: { type: 'number', default: 4, describe: 'Requests under way at the same time, 1 to 64' },
+  'request-timeout': { type: 'number', default: 10, describe: 'Seconds to wait for a whole answer' },
+  'max-requests': { type: 'number', default: 10_000, describe: 'How many requests are sent at most' },
+  output: { choices: ['text', 'json'] as const, default: 'text', describe: 'Form of the output' },
+} as const satisfies Flags;
