@@ -16,7 +16,10 @@ beforeAll(async () => {
   pair = await makePair(['shop.example.com']);
 });
 
-describe.each([false, true])('dynamic: %s', (dynamic) => {
+describe.each([
+  { dynamic: false, count: 1_000 },
+  { dynamic: true, count: 200 },
+])('dynamic: $dynamic', ({ dynamic, count }) => {
   const options: NginxEmitOptions = {
     nginx: { modules: [], hasStream: true, hasStreamRealIp: true, hasHttp2Directive: false },
     ipv6: true,
@@ -27,13 +30,13 @@ describe.each([false, true])('dynamic: %s', (dynamic) => {
     resolvers: ['127.0.0.1'],
   };
 
-  test('a thousand hostile texts in every field make no directive of a new kind', { timeout: 120_000 }, () => {
+  test(`${count} hostile texts in every field make no directive of a new kind`, { timeout: 120_000 }, () => {
     const allowed = shapes(parseConf(nginxConfWith(HARMLESS_TEXTS, pair, options).text));
-    const { config, text } = nginxConfWith(hostileTexts(1_000), pair, options);
+    const { config, text } = nginxConfWith(hostileTexts(count), pair, options);
     const directives = parseConf(text);
     expect([...shapes(directives)].filter((shape) => !allowed.has(shape))).toEqual([]);
     const locations = config.servers.flatMap((server) => server.locations);
-    expect(locations.length).toBeGreaterThan(5_000);
+    expect(locations.length).toBeGreaterThan(5 * count);
     const extra = dynamic ? 1 : 0;
     expect(directivesOf(directives, 'location')).toHaveLength(locations.length + extra);
     const servers = directivesOf(directives, 'server').filter(({ block }) => block !== undefined);
