@@ -40,6 +40,8 @@ export interface ClusterResult {
   readonly servedMs: number;
   /** Requests of the start by kind of object, one for each page of a list. */
   readonly lists: Readonly<Record<string, number>>;
+  /** Of as many as there are Ingresses: every second one is named by nobody. */
+  readonly heldSecrets: number;
   /** Bytes of the control plane's process. */
   readonly residentBytes: number;
   /** What it takes for each Ingress more than without any. */
@@ -101,10 +103,11 @@ export async function measureCluster(options: ClusterBenchOptions): Promise<Clus
           if (verb === 'list' && stage === 'ResponseComplete') lists[resource] = (lists[resource] ?? 0) + 1;
         }
         await statusesWritten(cluster, ingresses);
+        const heldSecrets = (await product.metrics()).sum('ingress_xds_objects', { kind: 'secret' });
         const residentBytes = await resident(product);
         const bytesPerIngress = (residentBytes - emptyBytes) / ingresses;
         const changes = await measureChanges(cluster, product, ingresses, options.repeat);
-        results.push({ ingresses, readyMs, servedMs, lists, residentBytes, bytesPerIngress, changes });
+        results.push({ ingresses, readyMs, servedMs, lists, heldSecrets, residentBytes, bytesPerIngress, changes });
       } finally {
         await product.stop('SIGKILL');
       }

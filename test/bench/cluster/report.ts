@@ -6,12 +6,12 @@ export function describeClusterAsMarkdown(machine: string, results: readonly Clu
   return [
     `From one machine: ${machine}, with the API server and etcd beside it.`,
     '',
-    '| Ingresses | ready, ms | last host, ms | control plane | for each Ingress | lists of the start |',
-    '|---|---|---|---|---|---|',
-    ...results.map(({ ingresses, readyMs, servedMs, residentBytes, bytesPerIngress, lists }) => {
+    '| Ingresses | ready, ms | last host, ms | control plane | for each Ingress | Secrets held | lists of the start |',
+    '|---|---|---|---|---|---|---|',
+    ...results.map(({ ingresses, readyMs, servedMs, residentBytes, bytesPerIngress, heldSecrets, lists }) => {
       const counts = Object.entries(lists).toSorted(([a], [b]) => (a < b ? -1 : 1));
       const pages = counts.map(([kind, count]) => `${count} ${kind}`).join(', ');
-      return `| ${[whole(ingresses), decimal(readyMs), decimal(servedMs), megabytes(residentBytes), `${(bytesPerIngress / 1024).toFixed(1)} KB`, pages].join(' | ')} |`;
+      return `| ${[whole(ingresses), decimal(readyMs), decimal(servedMs), megabytes(residentBytes), `${(bytesPerIngress / 1024).toFixed(1)} KB`, whole(heldSecrets), pages].join(' | ')} |`;
     }),
     '',
     '`median (max)`, milliseconds:',
