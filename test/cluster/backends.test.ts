@@ -1,6 +1,7 @@
 /** Services that come, go and change under an Ingress, and those that are names elsewhere. */
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
@@ -10,6 +11,7 @@ import { type Backend, startBackend } from './support/backend.ts';
 import { eventually } from './support/eventually.ts';
 import { everythingBefore, webService } from './support/ingresses.ts';
 import { allResources, resourceNames } from './support/inspect.ts';
+import { requireNetwork } from './support/namespace.ts';
 import { request, served } from './support/product.ts';
 import { type Site, STEADY_HOST, startSite } from './support/site.ts';
 
@@ -21,14 +23,14 @@ let other: Backend;
 let dns: DnsServer;
 
 beforeAll(async () => {
+  // Elsewhere this machine would lose its name server.
+  requireNetwork();
+  dns = await startDnsServer(53);
+  const resolvers = join(mkdtempSync(join(tmpdir(), 'resolvers-')), 'resolv.conf');
+  writeFileSync(resolvers, 'nameserver 127.0.0.1\n');
+  execFileSync('mount', ['--bind', resolvers, '/etc/resolv.conf']);
   site = await startSite();
   other = await startBackend('other', OTHER_ADDRESS);
-  dns = await startDnsServer(53);
-  const resolvers = join(site.cluster.folder, 'resolv.conf');
-  writeFileSync(resolvers, 'nameserver 127.0.0.1\n');
-  // Only in the namespaces of the test.
-  execFileSync('mount', ['--bind', resolvers, '/etc/resolv.conf']);
-  await (await site.start()).ready();
 });
 afterAll(async () => {
   execFileSync('umount', ['/etc/resolv.conf']);

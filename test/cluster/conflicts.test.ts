@@ -75,8 +75,6 @@ test('the older Ingress has the path, after a restart too; when it gives it up, 
   // Deleted and created again it is the younger one.
   await api.apply(older);
   await answersStill(host, 'web');
-  await (await site.start()).ready();
-  await answersStill(host, 'web');
   await api.remove(younger);
   await answers(host, 'other');
   await api.remove(older);
