@@ -9,6 +9,7 @@ import { childrenOf } from '../support/process/processes.ts';
 import { type Backend, startBackend } from './support/backend.ts';
 import { type Cluster, startCluster } from './support/cluster.ts';
 import { eventually } from './support/eventually.ts';
+import { type FaultProxy, startFaultProxy } from './support/fault-proxy.ts';
 import { adminSocket, getJson, socketsOf } from './support/insight.ts';
 import { type Account, createAccount } from './support/permissions.ts';
 import type { RunningProcess } from './support/process.ts';
@@ -30,6 +31,7 @@ const SLOW = '/slow/3000';
 const ASK_EVERY_MS = 5;
 
 let cluster: Cluster;
+let proxy: FaultProxy;
 let account: Account;
 let backend: Backend;
 let product: Product | undefined;
@@ -39,7 +41,8 @@ beforeAll(async () => {
   // Connections that wait to be accepted move to another listener of the port when theirs closes.
   writeFileSync('/proc/sys/net/ipv4/tcp_migrate_req', '1');
   cluster = await startCluster({ pods: false });
-  account = await createAccount(cluster);
+  proxy = await startFaultProxy(cluster);
+  account = await createAccount(cluster, { server: proxy.url });
   backend = await startBackend('web');
   const ns = await namespace(cluster);
   const hosts = Array.from({ length: HOSTS }, (_, index) => `h${index}.test`);
@@ -56,6 +59,7 @@ afterEach(async () => {
 });
 afterAll(async () => {
   await backend?.close();
+  await proxy?.close();
   await cluster?.stop();
 });
 
@@ -117,12 +121,18 @@ function watchPorts(): Watch {
   };
 }
 
-/** Requests that take three seconds, over every kind of connection. Resolves with the statuses. */
-function slowRequests(): Promise<readonly number[]> {
+/** Requests that take three seconds, over every kind of connection. Resolves with the statuses, or why there is none. */
+function slowRequests(): Promise<readonly (number | string)[]> {
   const plain = Array.from({ length: 4 }, () => request(HOST, { path: SLOW }));
   const tls = Array.from({ length: 4 }, () => request(HOST, { path: SLOW, tls: true }));
   const http2 = Array.from({ length: 4 }, () => sendHttp2({ port: 443, host: HOST, path: SLOW }));
-  return Promise.all([...plain, ...tls, ...http2].map((answer) => answer.then(({ status }) => status)));
+  const outcomes = [...plain, ...tls, ...http2].map((answer) =>
+    answer.then(
+      ({ status }) => status,
+      (error: Error) => error.message,
+    ),
+  );
+  return Promise.all(outcomes);
 }
 
 /** Resolves when Envoys have this many requests in flight together. */
@@ -144,15 +154,28 @@ describe('no request meets an Envoy that knows only a part', () => {
     const first = start({ command: 'serve' });
     await first.stop('SIGKILL');
     await attach('early', first);
-    await eventually('that Envoy misses it', async () => {
-      const { stats } = await getJson(
-        adminSocket(cluster, 'early'),
-        '/stats?format=json&filter=cluster.xds.*connect_fail',
-      );
-      return stats.some(({ value }: { readonly value?: number }) => (value ?? 0) > 0);
-    });
+    // Refused connections, or those that were taken.
+    const attempts = async () => {
+      const filter = encodeURIComponent('^cluster\\.xds\\.upstream_cx_(connect_fail|total)$');
+      const { stats } = await getJson(adminSocket(cluster, 'early'), `/stats?format=json&filter=${filter}`);
+      return (stats as readonly { readonly value: number }[]).reduce((sum, { value }) => sum + value, 0);
+    };
+    await eventually('that Envoy misses it', async () => (await attempts()) > 0);
     const watch = watchPorts();
+    // Of all kinds, the one without which every answer would be 404 comes last.
+    const released = Promise.withResolvers<void>();
+    proxy.setFault(({ verb, resource }) =>
+      verb === 'list' && resource === 'ingresses' ? { kind: 'wait', until: released.promise } : undefined,
+    );
     const control = start({ command: 'serve' });
+    await eventually('that other kinds are known', () => proxy.count('watch', 'endpointslices') > 0, {
+      timeoutMs: 45_000,
+      describe: () => JSON.stringify(proxy.requests.slice(-20)) + control.log(),
+    });
+    const before = await attempts();
+    await eventually('that Envoy tries again', async () => (await attempts()) > before);
+    proxy.setFault(undefined);
+    released.resolve();
     await control.ready();
     await served(HOST, { product: control });
     await served(HOST, { tls: true, product: control });
@@ -220,7 +243,7 @@ describe('requests of three seconds survive', () => {
     for (const { name } of old) await listening(name);
     await served(HOST, { product: control });
     const standing = await probe(HOST);
-    const slow: Promise<readonly number[]>[] = [];
+    const slow: ReturnType<typeof slowRequests>[] = [];
     for (const { name, envoy } of old) {
       slow.push(slowRequests());
       await inFlight(
