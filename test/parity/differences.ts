@@ -176,6 +176,13 @@ const rows = {
     envoy: 'HTTP 200 with `grpc-status`',
     why: 'what gRPC clients expect; they would make much the same of the HTTP status',
   },
+  server: {
+    what: '`Server` in answers',
+    ingressNginx: 'none',
+    nginx: 'none; without the Lua module `nginx`, in place of what a backend says',
+    why: 'nginx has no way of its own to leave it out',
+    shownElsewhere: true,
+  },
   http10: {
     what: 'version in the answer to a request of HTTP/1.0',
     ingressNginx: 'HTTP/1.1',

@@ -1,10 +1,13 @@
-/** The same manifests and requests through Envoy and through nginx: the same is seen, or a difference that is documented. */
+/**
+ * The same manifests and requests through Envoy and through nginx, with its Lua module and without: the same is seen, or a difference
+ * that is documented.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Case, expectOutcome, observe, titleOf } from '../envoy/behaviour/cases.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { type NginxGateway, startNginxGateway } from '../support/nginx-gateway.ts';
 import { type DifferenceName, differences } from './differences.ts';
-import { picture } from './picture.ts';
+import { type Picture, picture } from './picture.ts';
 import type { Table, World } from './table.ts';
 import { backends } from './tables/backends.ts';
 import { defaultServer } from './tables/default-server.ts';
@@ -32,14 +35,20 @@ describe.each(Object.entries(tables))('%s', (_, table) => {
   let world: World;
   let envoy: Gateway;
   let nginx: NginxGateway;
+  /** Without the Lua module. */
+  let plain: NginxGateway;
 
   beforeAll(async () => {
     world = await table.start();
     const { manifests, build = {} } = world;
-    [envoy, nginx] = await Promise.all([startGateway({ manifests, build }), startNginxGateway({ manifests, build })]);
+    [envoy, nginx, plain] = await Promise.all([
+      startGateway({ manifests, build }),
+      startNginxGateway({ manifests, build }),
+      startNginxGateway({ manifests, build, lua: false }),
+    ]);
   });
   afterAll(async () => {
-    await Promise.all([envoy?.close(), nginx?.close()]);
+    await Promise.all([envoy?.close(), nginx?.close(), plain?.close()]);
     await world?.close();
   });
 
@@ -53,23 +62,31 @@ describe.each(Object.entries(tables))('%s', (_, table) => {
 
   for (const { title, run, expected, differs, nginx: other } of table.exchanges ?? []) {
     test(title, async () => {
-      const [ofEnvoy, ofNginx] = await Promise.all([run(envoy), run(nginx)]);
-      expect(ofEnvoy, 'Envoy').toEqual(expected);
-      expect(ofNginx, 'nginx').toEqual(differs === undefined ? expected : other);
-      if (differs !== undefined) expect(ofNginx, `${differs} makes no difference any more`).not.toEqual(ofEnvoy);
+      const seen = await Promise.all([run(envoy), run(nginx), run(plain)]);
+      const ofNginx = differs === undefined ? expected : other;
+      expect(seen).toEqual([expected, ofNginx, ofNginx]);
+      if (differs !== undefined) expect(ofNginx, `${differs} makes no difference any more`).not.toEqual(expected);
     });
   }
 
   async function compare(row: Case): Promise<void> {
     const { differs, nginx: otherwise } = row;
-    const [ofEnvoy, ofNginx] = await Promise.all([observe(envoy, row), observe(nginx, row)]);
-    expectOutcome(ofEnvoy, row);
-    expectOutcome(ofNginx, otherwise ?? row);
-    const [first, second] = [picture(ofEnvoy, envoy), picture(ofNginx, nginx)];
+    const [ofEnvoy, ofNginx, ofPlain] = await Promise.all([envoy, nginx, plain].map((proxy) => observe(proxy, row)));
+    expectOutcome(ofEnvoy!, row);
+    expectOutcome(ofNginx!, otherwise ?? row);
+    const [first, second, third] = [picture(ofEnvoy!, envoy), picture(ofNginx!, nginx), picture(ofPlain!, plain)];
     if (differs === undefined) expect(second, 'nginx, as Envoy').toEqual(first);
     else expect(second, `${differs} makes no difference any more`).not.toEqual(first);
+    const { server, ...answered } = third.answered;
+    expect({ ...third, answered }, 'nginx without Lua, but for Server').toEqual(withoutServer(second));
+    expect(server).toBe('nginx');
   }
 });
+
+function withoutServer({ answered, ...rest }: Picture): unknown {
+  const { server: _, ...others } = answered;
+  return { ...rest, answered: others };
+}
 
 test('each difference is shown by a case, or by another test', () => {
   const shown = new Set<DifferenceName | undefined>();

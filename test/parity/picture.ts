@@ -22,8 +22,16 @@ const ANSWERED = [
   'retry-after',
 ] as const;
 
+export interface Picture {
+  readonly status: number;
+  readonly answered: Readonly<Record<string, unknown>>;
+  /** Absent when a backend answered. */
+  readonly body?: string;
+  readonly received?: unknown;
+}
+
 /** Everything of a request and its answer that two proxies should have in common: without what differs each time. */
-export function picture({ answer, received }: Observed, ports: Ports): unknown {
+export function picture({ answer, received }: Observed, ports: Ports): Picture {
   return {
     status: answer.status,
     answered: Object.fromEntries(

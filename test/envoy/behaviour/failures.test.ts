@@ -1,8 +1,4 @@
 /** What a client gets when a backend fails, and when a request is tried again. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { connect } from 'node:net';
-import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Backend, startBackend } from '../../support/backend.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
@@ -10,6 +6,7 @@ import { sendRaw } from '../../support/http-client.ts';
 import { endpointSlice, ingress, type Manifest, service } from '../../support/manifests.ts';
 import { freePorts } from '../../support/static-envoy.ts';
 import { observe, testCases } from './cases.ts';
+import { type DeafPort, startDeafPort } from './deaf-port.ts';
 import { type RawBackend, startRawBackend } from './raw-backend.ts';
 
 let gateway: Gateway;
@@ -19,32 +16,6 @@ let raw: readonly RawBackend[] = [];
 let failing: Backend;
 /** First lines of the requests that reached the backend that resets. */
 let reset: string[] = [];
-
-interface DeafPort {
-  readonly port: number;
-  close(): void;
-}
-
-/** A port that takes no connection: nobody accepts, and those that wait to be accepted are as many as may wait. */
-async function startDeafPort(): Promise<DeafPort> {
-  const script = `
-    const server = require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
-      require('node:fs').writeSync(1, server.address().port + '\\n');
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
-    });`;
-  const child: ChildProcess = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const [line] = (await once(createInterface({ input: child.stdout! }), 'line')) as [string];
-  const port = Number(line);
-  const waiting = Array.from({ length: 8 }, () => connect({ port, host: '127.0.0.1' }).on('error', () => {}));
-  await Promise.all(waiting.slice(0, 2).map((socket) => once(socket, 'connect')));
-  return {
-    port,
-    close: () => {
-      for (const socket of waiting) socket.destroy();
-      child.kill('SIGKILL');
-    },
-  };
-}
 
 /** A Service with one endpoint per port, and an Ingress for the host `NAME.example.com`. */
 function at(name: string, ...ports: readonly number[]): Manifest[] {

@@ -1,5 +1,6 @@
 /** Where requests go by the Services and EndpointSlices that are there. */
 import { observe, startServices } from '../../envoy/behaviour/cases.ts';
+import { startDeafPort } from '../../envoy/behaviour/deaf-port.ts';
 import { startRawBackend } from '../../envoy/behaviour/raw-backend.ts';
 import { startBackend } from '../../support/backend.ts';
 import { sendRaw } from '../../support/http-client.ts';
@@ -39,9 +40,11 @@ export const backends = table({
     ]);
     const [resetting = 0, closing = 0, talking = 0] = raw.map(({ port }) => port);
     const [refused = 0] = await freePorts(1);
+    const deaf = await startDeafPort();
     const live = await startBackend('live');
     return {
       close: async () => {
+        deaf.close();
         await Promise.all([services, failing, large, live, ...raw].map((part) => part.close()));
       },
       manifests: [
@@ -49,6 +52,7 @@ export const backends = table({
         ...at('failing', failing.port),
         ...at('large', large.port),
         ...at('refused', refused),
+        ...at('deaf', deaf.port),
         ...at('resetting', resetting),
         ...at('closing', closing),
         ...at('talking', talking),
@@ -174,6 +178,15 @@ export const backends = table({
       expected: 'HTTP/1.1 502 Bad Gateway',
       differs: 'http09',
       nginx: 'no HTTP',
+    },
+    {
+      title: 'a backend that takes no connection in time',
+      run: async ({ httpPort }) => {
+        const text = 'GET / HTTP/1.1\r\nHost: deaf.example.com\r\nConnection: close\r\n\r\n';
+        const answer = await sendRaw(httpPort, text, { timeoutMs: 25_000 });
+        return [answer.slice(0, 12), answer.includes('<center><h1>504 Gateway Time-out</h1></center>')];
+      },
+      expected: ['HTTP/1.1 504', true],
     },
     {
       title: 'equal shares of ten requests',

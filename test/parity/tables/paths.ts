@@ -61,7 +61,12 @@ export const paths = table({
       { url: 'http://exact.example.com/foo/x', status: 404 },
       { url: 'http://exact.example.com/Foo', status: 404 },
       { url: 'http://exact-slash.example.com/foo/', backend: 'foo' },
-      { url: 'http://exact-slash.example.com/foo', status: 404, differs: 'exactSlash', nginx: { status: 301 } },
+      {
+        url: 'http://exact-slash.example.com/foo',
+        status: 404,
+        differs: 'exactSlash',
+        nginx: { status: 301, answered: { location: 'http://exact-slash.example.com/foo/' } },
+      },
       { url: 'http://root-exact.example.com/', backend: 'root' },
       { url: 'http://root-exact.example.com/x', status: 404 },
     ],
