@@ -92,7 +92,13 @@ async function addTls({ listeners, certificates }: TestModel): Promise<void> {
   };
   for (const [name, dnsName] of Object.entries(pairs)) {
     const { chain, key } = await makePair([dnsName]);
-    certificates.set(name, { name, chain: Buffer.from(chain), key: new PrivateKey(key), dnsNames: [dnsName], notAfter: 0 });
+    certificates.set(name, {
+      name,
+      chain: Buffer.from(chain),
+      key: new PrivateKey(key),
+      dnsNames: [dnsName],
+      notAfter: 0,
+    });
   }
   const serverNames = [
     { name: '*.example.com', certificate: 'shop/wild' },
