@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { isIP, isIPv6 } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { NginxBinary } from '../nginx/binary.ts';
@@ -21,6 +22,8 @@ export interface NginxDeliveryOptions {
   readonly accessLog?: string;
   readonly workerProcesses?: number;
   readonly maxOpenFiles?: number;
+  /** DNS servers, as `NginxEmitOptions` says. Default: those of this machine. */
+  readonly resolvers?: readonly string[];
   /** `--dynamic-configuration-retries` */
   readonly retries: number;
   /** Shortest time between two reloads. */
@@ -53,7 +56,7 @@ export function nginxDelivery(options: NginxDeliveryOptions): NginxDelivery {
       nginx,
       luaFolder: luaFolder(),
       folder,
-      resolvers: systemResolvers(),
+      resolvers: options.resolvers ?? systemResolvers(),
       ...(options.accessLog !== undefined && { accessLog: options.accessLog }),
       ...(options.workerProcesses !== undefined && { workerProcesses: options.workerProcesses }),
       ...(options.maxOpenFiles !== undefined && { maxOpenFiles: options.maxOpenFiles }),
@@ -160,7 +163,9 @@ function luaFolder(): string {
 function systemResolvers(): readonly string[] {
   const file = '/etc/resolv.conf';
   if (!existsSync(file)) return [];
-  return [...readFileSync(file, 'utf8').matchAll(/^\s*nameserver\s+(\S+)/gm)].map(([, address = '']) =>
-    address.includes(':') ? `[${address}]` : address,
-  );
+  return [...readFileSync(file, 'utf8').matchAll(/^\s*nameserver\s+(\S+)/gm)].flatMap(([, address = '']) => {
+    // nginx takes no address with a zone.
+    if (isIP(address) === 0 || address.includes('%')) return [];
+    return [isIPv6(address) ? `[${address}]` : address];
+  });
 }

@@ -42,7 +42,7 @@ export interface NginxEmitOptions {
   readonly luaFolder: string;
   /** Where certificates, sockets and temporary files are. */
   readonly folder: string;
-  /** Addresses of DNS servers. */
+  /** Addresses of DNS servers as nginx writes them: of IPv6 in brackets, with `:port` if it is not 53. */
   readonly resolvers: readonly string[];
 }
 
@@ -224,7 +224,7 @@ function settings(
     dynamic: options.dynamic,
     luaFolder: options.luaFolder,
     folder: options.folder,
-    resolvers: options.resolvers.map((address) => (address.includes(':') ? `[${address}]` : address)),
+    resolvers: options.resolvers,
     ...serverNamesHash(servers),
     defaultCertificate: defaultFile ?? `${options.folder}/default.pem`,
   };

@@ -26,7 +26,7 @@ describe.each(caseNames())('%s', (name) => {
     ['with Lua', true],
   ])('%s', async (_, dynamic) => {
     const accessLog = join(folder, 'access.log');
-    const emit = { nginx, accessLog, dynamic, luaFolder: LUA_FOLDER, folder, resolvers: ['127.0.0.1', '::1'] };
+    const emit = { nginx, accessLog, dynamic, luaFolder: LUA_FOLDER, folder, resolvers: ['127.0.0.1', '[::1]'] };
     const { text, config, certificates } = await translateCaseToNginx(name, emit);
     for (const [file, certificate] of certificates) writeFileSync(file, certificatePem(certificate), { mode: 0o600 });
     const [fallback] = certificates.values();

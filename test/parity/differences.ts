@@ -158,6 +158,12 @@ const rows = {
     envoy: '502',
     why: 'Envoy speaks no HTTP/0.9 with backends',
   },
+  unresolved: {
+    what: 'the name of an ExternalName Service does not exist',
+    ingressNginx: '503',
+    nginx: '502',
+    why: 'nginx looks a name up when the request is on its way already',
+  },
   largeAnswerHeaders: {
     what: 'headers of an answer larger than 4 KiB',
     ingressNginx: '502',
@@ -228,6 +234,13 @@ const rows = {
     ingressNginx: 'a bare body',
     envoy: 'with headers of HTTP/1.0',
     why: 'Envoy',
+  },
+  proxyDestination: {
+    what: 'PROXY header that a TCP service passes on, with PROXY on both sides',
+    ingressNginx: 'names the client of the header, and the address and port that were connected to',
+    envoy: 'as it came',
+    why: 'the Service learns what the client in front has asked for',
+    shownElsewhere: true,
   },
   halfClose: {
     what: 'a client of a TCP service ends its side first',

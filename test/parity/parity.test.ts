@@ -11,6 +11,7 @@ import { type Picture, picture } from './picture.ts';
 import type { Table, World } from './table.ts';
 import { backends } from './tables/backends.ts';
 import { defaultServer } from './tables/default-server.ts';
+import { externalNames } from './tables/external-names.ts';
 import { headers } from './tables/headers.ts';
 import { hosts } from './tables/hosts.ts';
 import { messages } from './tables/messages.ts';
@@ -24,6 +25,7 @@ const tables: Readonly<Record<string, Table>> = {
   'wildcard hosts': wildcardHosts,
   paths,
   backends,
+  'external names': externalNames,
   'default server': defaultServer,
   redirect,
   tls,
@@ -40,11 +42,13 @@ describe.each(Object.entries(tables))('%s', (_, table) => {
 
   beforeAll(async () => {
     world = await table.start();
-    const { manifests, build = {} } = world;
+    const { manifests, build = {}, dns } = world;
+    const emit = dns === undefined ? {} : { dnsServers: [dns.address] };
+    const resolvers = dns === undefined ? {} : { resolvers: [`${dns.address.ip}:${dns.address.port}`] };
     [envoy, nginx, plain] = await Promise.all([
-      startGateway({ manifests, build }),
-      startNginxGateway({ manifests, build }),
-      startNginxGateway({ manifests, build, lua: false }),
+      startGateway({ manifests, build, emit }),
+      startNginxGateway({ manifests, build, ...resolvers }),
+      startNginxGateway({ manifests, build, ...resolvers, lua: false }),
     ]);
   });
   afterAll(async () => {

@@ -1,5 +1,6 @@
 import type { BuildOptions } from '../../src/ingress/build.ts';
 import type { Case } from '../envoy/behaviour/cases.ts';
+import type { DnsServer } from '../support/dns-server.ts';
 import type { Gateway } from '../support/gateway.ts';
 import type { Manifest } from '../support/manifests.ts';
 import type { DifferenceName } from './differences.ts';
@@ -15,6 +16,8 @@ export interface Table<Title extends string = string> {
 export interface World {
   readonly manifests: readonly Manifest[];
   readonly build?: Partial<BuildOptions>;
+  /** That answers for the names of ExternalName Services. */
+  readonly dns?: DnsServer;
   close(): Promise<void>;
 }
 
