@@ -4,7 +4,8 @@ import { clusterChanges, measureCluster } from '../bench/cluster/measure.ts';
 import { describeClusterAsMarkdown } from '../bench/cluster/report.ts';
 
 test('a start reads each kind once in pages of 500, and every kind of change is measured', async () => {
-  const [result] = await measureCluster({ sizes: [520], repeat: 1 });
+  const [small, result] = await measureCluster({ sizes: [40, 520], repeat: 1 });
+  expect(small).toMatchObject({ ingresses: 40, heldSecrets: 20 });
   expect(result).toMatchObject({
     ingresses: 520,
     // All are listed; of those that no Ingress names nothing stays.
