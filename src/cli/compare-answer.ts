@@ -13,7 +13,7 @@ export interface ComparedAnswer {
 /** Why there is none: `connection refused`. */
 export interface NoAnswer {
   readonly failure: string;
-  /** Whether there was a connection at least, with TLS its handshake. */
+  /** Whether there was a connection at least. */
   readonly connected: boolean;
 }
 

@@ -22,6 +22,7 @@ describe('a line of a file of requests', () => {
     ['G(T /', /"G\(T" is no method/],
     ['GET /a HTTP/1.1', /expected Host: NAME, not "HTTP\/1.1"/],
     ['GET /a Host: a b', /expected Host: NAME/],
+    ['GET /\u4e2d', /escape what is no ASCII/],
   ])('%s is refused', (line, message) => {
     expect(() => parseRequestLine(line)).toThrow(message);
   });
@@ -42,6 +43,7 @@ describe('a line of an access log', () => {
     [`${before} "" 400 0 "-" "-"`, undefined],
     [`${before} "\\x16\\x03\\x01" 400 157 "-" "-"`, undefined],
     [`${before} "CONNECT example.com:80 HTTP/1.1" 400 157 "-" "-"`, undefined],
+    [`${before} "GET /\\x00 HTTP/1.1" 400 157 "-" "-"`, undefined],
     ['[2026] TCP 200', undefined],
     ['', undefined],
   ])('%s', (line, expected) => {

@@ -9,6 +9,8 @@ export interface ComparedRequest {
 }
 
 const TOKEN = /^[!#$%&'*+.^`|~\w-]+$/;
+/** Any other character would have to be escaped. */
+const PATH = /^\/[\x21-\xff]*$/;
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** Whether the method asks for nothing but an answer. */
@@ -31,6 +33,7 @@ export function parseRequestLine(line: string): ComparedRequest | undefined {
   const [, hostOfUrl, pathOfUrl = ''] = /^https?:\/\/([^/?]+)(.*)$/i.exec(target) ?? [];
   const path = hostOfUrl === undefined ? target : pathOfUrl.startsWith('/') ? pathOfUrl : `/${pathOfUrl}`;
   if (!path.startsWith('/')) throw new Error(`${JSON.stringify(path)} is no path: it has to begin with a slash`);
+  if (!PATH.test(path)) throw new Error(`${JSON.stringify(path)} is no path: escape what is no ASCII`);
   const named = host ?? hostOfUrl;
   return { method, path, ...(named !== undefined && { host: named }) };
 }
@@ -45,5 +48,5 @@ export function parseLogLine(line: string): ComparedRequest | undefined {
   const path = logged.replaceAll(/\\x([0-9A-F]{2})/gi, (_, digits: string) =>
     String.fromCharCode(Number.parseInt(digits, 16)),
   );
-  return TOKEN.test(method) && path.startsWith('/') ? { method, path } : undefined;
+  return TOKEN.test(method) && PATH.test(path) ? { method, path } : undefined;
 }

@@ -25,8 +25,7 @@ export interface Side {
 }
 
 export function createSide({ url, host: standard, headers, insecure, timeoutMs }: SideOptions): Side {
-  const isTls = url.protocol === 'https:';
-  const open = isTls ? httpsRequest : httpRequest;
+  const open = url.protocol === 'https:' ? httpsRequest : httpRequest;
   const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1');
   return {
     origin: url.host,
@@ -51,7 +50,7 @@ export function createSide({ url, host: standard, headers, insecure, timeoutMs }
           const outgoing = open(options, (response) => void read(response).then(resolve, fail));
           outgoing.on('error', fail);
           outgoing.on('socket', (socket) =>
-            socket.once(isTls ? 'secureConnect' : 'connect', () => {
+            socket.once('connect', () => {
               connected = true;
             }),
           );
@@ -89,13 +88,19 @@ function answerOf(
 }
 
 const REASONS: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'its certificate has expired (see --insecure)',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed (see --insecure)',
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection ended without an answer',
   EHOSTUNREACH: 'no way to this address',
   ENETUNREACH: 'no way to this address',
   ENOTFOUND: 'no such host',
   EPIPE: 'connection ended without an answer',
+  EPROTO: 'it speaks no TLS',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host (see --insecure)',
   ETIMEDOUT: 'no connection in time',
+  SELF_SIGNED_CERT_IN_CHAIN: 'nobody known has signed its certificate (see --insecure)',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'nobody known has signed its certificate (see --insecure)',
 };
 
 function reason(error: Error & { readonly code?: string | number }, timeoutMs: number): string {

@@ -149,9 +149,15 @@ describe('compare', () => {
   });
 
   test('trusts a certificate only where it is told to', async () => {
-    const refused = await compared(old, secure, ['GET /a', 'GET /b', 'GET /c', 'GET /d']);
+    const refused = await compared(
+      old,
+      secure,
+      Array.from({ length: 50 }, (_, index) => `GET /${index}`),
+    );
     expect(refused.code).toBe(1);
-    expect(refused.output).toMatch(/127\.0\.0\.1:\d+ does not answer: self-signed certificate/);
+    expect(refused.output).toMatch(
+      /127\.0\.0\.1:\d+ does not answer: its certificate is self-signed \(see --insecure\)/,
+    );
     expect(await compared(old, secure, ['GET /a'], { insecure: true })).toEqual({
       code: 0,
       output: '1 equal, 0 different\n',
@@ -194,6 +200,8 @@ describe('compare', () => {
     ['http://a', { requests: 'FILE', requestTimeout: 0 }, /--request-timeout/],
     ['http://a', { requests: 'FILE', header: ['x'] }, /--header=x: must be NAME: VALUE/],
     ['http://a', { requests: 'FILE', header: ['Host: x'] }, /give --host/],
+    ['http://a', { requests: 'FILE', header: ['X: \u4e2d'] }, /the value of X/],
+    ['http://a', { requests: 'FILE', host: 'a b' }, /--host=a b/],
     ['http://a', { requests: 'EMPTY' }, /no request to send/],
   ] satisfies [string, Partial<CompareArguments>, RegExp][])('%s with %j is refused', async (first, given, message) => {
     const texts: Readonly<Record<string, string>> = { FILE: 'GET /', BAD: 'GET /\nGET a', EMPTY: '# nothing' };

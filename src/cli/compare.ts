@@ -129,10 +129,12 @@ class Watch {
   }
 }
 
-function checkArguments({ requests, accessLog, concurrency, requestTimeout, maxRequests }: CompareArguments): void {
+function checkArguments(args: CompareArguments): void {
+  const { requests, accessLog, concurrency, requestTimeout, maxRequests, host = 'none' } = args;
   if ((requests === undefined) === (accessLog === undefined)) {
     throw new UsageError('give --requests or --access-log, one of them');
   }
+  if (!/^[\x21-\x7e]+$/.test(host)) throw new UsageError(`--host=${host}: is no host`);
   checkWhole('concurrency', concurrency, 64);
   checkWhole('max-requests', maxRequests, Number.MAX_SAFE_INTEGER);
   if (!Number.isFinite(requestTimeout) || requestTimeout <= 0) {
@@ -156,10 +158,13 @@ function parseUrl(name: string, text: string): URL {
   return url;
 }
 
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
 function parseHeader(text: string): readonly [string, string] {
   const [, name, value] = /^([!#$%&'*+.^`|~\w-]+):\s*(.*)$/.exec(text) ?? [];
   if (name === undefined || value === undefined) throw new UsageError(`--header=${text}: must be NAME: VALUE`);
   if (name.toLowerCase() === 'host') throw new UsageError('--header: give --host');
+  if (!HEADER_VALUE.test(value)) throw new UsageError(`--header: the value of ${name} holds what no header may`);
   return [name, value];
 }
 
