@@ -57,6 +57,8 @@ function createWorld() {
     updater: {
       synced: true,
       update: async (change) => {
+        // As long as it takes: what has to come later must wait.
+        await done(3);
         for (const [part, values] of Object.entries(change)) {
           for (const [key, value] of values as ReadonlyMap<string, unknown>) {
             told.push(`${value === undefined ? '-' : '+'}${part} ${key}`);
@@ -98,8 +100,8 @@ function web(more: { readonly path?: string; readonly service?: string; readonly
 }
 
 /** What was asked for is done in microtasks here. */
-async function done(): Promise<void> {
-  for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+async function done(turns = 10): Promise<void> {
+  for (let turn = 0; turn < turns; turn++) await Promise.resolve();
 }
 
 describe('a configuration is needed', () => {
@@ -131,6 +133,7 @@ describe('nginx is told', () => {
     await done();
     expect(world.told).toEqual(['+backends default_other_80', 'configuration']);
     world.publication.loaded(world.asked.at(-1)!);
+    await done();
     expect(world.told.slice(2)).toEqual(['-backends default_web_80']);
     expect([...world.publication.state().backends.keys()]).toEqual(['default_other_80']);
   });
@@ -142,10 +145,12 @@ describe('nginx is told', () => {
     world.apply(web({ service: 'other:80' }));
     await done();
     world.publication.loaded(first);
+    await done();
     expect(world.told.filter((line) => line.startsWith('-'))).toEqual([]);
     expect(world.publication.settled).toBe(false);
     expect(world.publication.state().backends.has('default_web_80')).toBe(true);
     world.publication.loaded(world.asked.at(-1)!);
+    await done();
     expect(world.told.filter((line) => line.startsWith('-'))).toEqual(['-backends default_web_80']);
     expect(world.publication.settled).toBe(true);
   });
@@ -155,14 +160,17 @@ describe('nginx is told', () => {
     world.apply(web());
     await done();
     world.publication.loaded(world.asked.at(-1)!);
+    await done();
     expect(world.told.filter((line) => line.startsWith('-'))).toEqual(['-backends default_other_80']);
   });
 
-  it('of a rotated certificate alone, and of names that have another one', () => {
+  it('of a rotated certificate alone, and of names that have another one', async () => {
     world.apply(tlsSecret('own', rotated));
+    await done();
     expect(world.told).toEqual([expect.stringMatching(/^\+certificates /)]);
     world.told.splice(0);
     world.remove('Secret', 'own');
+    await done();
     expect(world.told.filter((line) => !line.startsWith('-'))).toEqual([]);
     expect(world.told).toEqual(expect.arrayContaining([`-names ${HOST}`]));
   });

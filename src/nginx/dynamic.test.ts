@@ -61,7 +61,7 @@ beforeEach(async () => {
     isRunning: async () => isRunning,
     onFailure: (reason) => failures.push(reason),
     onSynced: () => synced++,
-    requestTimeoutMs: 50,
+    requestTimeoutMs: 500,
   });
 });
 afterEach(async () => {
