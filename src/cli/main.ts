@@ -27,6 +27,9 @@ import type { CertsArguments } from './xds-tls.ts';
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 
+/** What only prints, and so may end when nobody reads on; what serves must not. */
+const PRINTING: ReadonlySet<string> = new Set(['bootstrap', 'certs', 'compare', 'completion', 'inspect', 'translate']);
+
 interface CommandDeclaration {
   /** Absent: it is not shown. */
   readonly description?: string;
@@ -220,13 +223,20 @@ export async function main(argv: readonly string[]): Promise<number> {
       .wrap(Math.min(120, process.stdout.columns ?? 100))
       .exitProcess(false)
       .fail((message, error) => {
-        throw error ?? new UsageError(message);
+        throw error ?? new UsageError(explain(message, args[0]));
       })
       .parseAsync(args);
     return code;
   } catch (error) {
     return report(error);
   }
+}
+
+/** The parser counts missing arguments; people want to know which. */
+function explain(message: string, name = ''): string {
+  const synopsis = Object.hasOwn(COMMANDS, name) ? COMMANDS[name]?.synopsis : undefined;
+  if (synopsis === undefined || !message.startsWith('Not enough non-option arguments')) return message;
+  return `arguments are missing: ingress-xds ${name} ${synopsis}`;
 }
 
 /** Arguments that begin with a flag mean `run`, so that a Deployment of ingress-nginx needs no other arguments. */
@@ -280,6 +290,13 @@ function report(error: unknown): number {
 }
 
 if (import.meta.main) {
+  if (PRINTING.has(process.argv[2] ?? '')) {
+    // As in `translate | head`.
+    process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+      process.exit(0);
+    });
+  }
   process.exitCode = await main(process.argv.slice(2));
   // A failure in the middle may leave servers and channels open that would keep the process alive.
   if (process.exitCode !== 0) process.exit();

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { expect, test, vi } from 'vitest';
 import { main } from './main.ts';
 
@@ -18,4 +19,26 @@ test.each<[string[], string]>([
   } finally {
     written.mockRestore();
   }
+});
+
+test.each([
+  ['inspect', 'ingress-xds inspect <what> [type] [name]'],
+  ['compare', 'ingress-xds compare <first> <second>'],
+])('%s without arguments says which are missing', async (command, synopsis) => {
+  const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  try {
+    expect(await main([command])).toBe(2);
+    expect(written.mock.calls).toEqual([[`ingress-xds: arguments are missing: ${synopsis} ${HINT}\n`]]);
+  } finally {
+    written.mockRestore();
+  }
+});
+
+test('a reader that has seen enough is no failure', () => {
+  const program = [process.execPath, 'src/cli/main.ts', 'translate', '--manifests', 'examples/quickstart'];
+  // The reader ends before anything is written, and the status is that of `translate`.
+  const script = '{ "$@"; echo "status $?" >&2; } | true';
+  const { stderr } = spawnSync('/bin/sh', ['-c', script, 'sh', ...program], { encoding: 'utf8' });
+  expect(stderr).not.toContain('EPIPE');
+  expect(stderr).toContain('status 0');
 });
