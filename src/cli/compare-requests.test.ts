@@ -22,6 +22,7 @@ describe('a line of a file of requests', () => {
     ['G(T /', /"G\(T" is no method/],
     ['GET /a HTTP/1.1', /expected Host: NAME, not "HTTP\/1.1"/],
     ['GET /a Host: a b', /expected Host: NAME/],
+    ['GET / Host: \u4e2d', /is no host/],
     ['GET /\u4e2d', /escape what is no ASCII/],
   ])('%s is refused', (line, message) => {
     expect(() => parseRequestLine(line)).toThrow(message);

@@ -35,6 +35,7 @@ export function parseRequestLine(line: string): ComparedRequest | undefined {
   if (!path.startsWith('/')) throw new Error(`${JSON.stringify(path)} is no path: it has to begin with a slash`);
   if (!PATH.test(path)) throw new Error(`${JSON.stringify(path)} is no path: escape what is no ASCII`);
   const named = host ?? hostOfUrl;
+  if (named !== undefined && !/^[\x21-\x7e]+$/.test(named)) throw new Error(`${JSON.stringify(named)} is no host`);
   return { method, path, ...(named !== undefined && { host: named }) };
 }
 

@@ -201,6 +201,27 @@ const rows = {
     nginx: 'served from nginx 1.25.1 on; before, the connection ends',
     why: 'older nginx speaks only one of the two protocols on a port',
   },
+  loggedTries: {
+    what: 'log line of a request that was tried several times',
+    ingressNginx: 'address, length and status of each try',
+    envoy: 'those of the last one',
+    why: 'Envoy keeps no list of tries',
+    shownElsewhere: true,
+  },
+  loggedRedirect: {
+    what: 'name of the backend in the log line of a redirect to https',
+    ingressNginx: 'that of the path',
+    envoy: '`-`',
+    why: 'no backend was chosen',
+    shownElsewhere: true,
+  },
+  loggedTooLarge: {
+    what: 'name of the backend in the log line of a body that is too large (413)',
+    ingressNginx: '`-`',
+    envoy: 'that of the path',
+    why: 'Envoy counts bytes on their way to the backend',
+    shownElsewhere: true,
+  },
   retryAlone: {
     what: 'a request fails at the only endpoint of a Service',
     ingressNginx: 'tried there up to three times',

@@ -44,11 +44,11 @@ describe.each(Object.entries(tables))('%s', (_, table) => {
     world = await table.start();
     const { manifests, build = {}, dns } = world;
     const emit = dns === undefined ? {} : { dnsServers: [dns.address] };
-    const resolvers = dns === undefined ? {} : { resolvers: [`${dns.address.ip}:${dns.address.port}`] };
+    const delivery = dns === undefined ? {} : { resolvers: [`${dns.address.ip}:${dns.address.port}`] };
     [envoy, nginx, plain] = await Promise.all([
       startGateway({ manifests, build, emit }),
-      startNginxGateway({ manifests, build, ...resolvers }),
-      startNginxGateway({ manifests, build, ...resolvers, lua: false }),
+      startNginxGateway({ manifests, build, delivery }),
+      startNginxGateway({ manifests, build, delivery, lua: false }),
     ]);
   });
   afterAll(async () => {

@@ -24,8 +24,6 @@ import { freePorts } from './static-envoy.ts';
 export interface NginxGatewayOptions {
   readonly manifests?: readonly Manifest[];
   readonly build?: Partial<BuildOptions>;
-  /** DNS servers, `ADDRESS:PORT`; default: those of this machine. */
-  readonly resolvers?: readonly string[];
   /** Whether the Lua module is used; default: true. */
   readonly lua?: boolean;
   readonly delivery?: Partial<NginxDeliveryOptions>;
@@ -47,7 +45,7 @@ export interface NginxGateway
 }
 
 export async function startNginxGateway(options: NginxGatewayOptions = {}): Promise<NginxGateway> {
-  const { manifests = [], build, resolvers, lua = true } = options;
+  const { manifests = [], build, lua = true } = options;
   const [httpPort = 0, httpsPort = 0] = await freePorts(2);
   const folder = await mkdtemp(join(tmpdir(), 'nginx-gateway-'));
   const nginxFolder = join(folder, 'nginx');
@@ -62,7 +60,6 @@ export async function startNginxGateway(options: NginxGatewayOptions = {}): Prom
     folder: nginxFolder,
     template: builtInTemplate,
     workerProcesses: 1,
-    ...(resolvers && { resolvers }),
     retries: 10,
     minIntervalMs: 0,
     onOutcome: (outcome) => outcomes.push(outcome),
