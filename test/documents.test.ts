@@ -15,8 +15,8 @@ const pages = [
     .map((name) => join('docs', name)),
 ];
 
-/** Flags that stand in no table: of the command line itself, and of kubectl. */
-const otherFlags = new Set(['--help', '--patch-file']);
+/** Flags that stand in no table: of the command line itself, of kubectl, and of the benchmark. */
+const otherFlags = new Set(['--help', '--patch-file', '--type', '--from', '--cluster']);
 
 describe('documents', () => {
   it.each(pages)('%s links to what exists', (page) => {

@@ -25,7 +25,8 @@ async function findSocket(): Promise<string> {
   const sockets = folders.map((folder) => runtimePaths(join(tmpdir(), folder)).debugSocket);
   const living = (await Promise.all(sockets.map(async (path) => ((await answers(path)) ? [path] : [])))).flat();
   if (living.length === 1) return living[0]!;
-  if (living.length === 0) throw new UsageError('no ingress-xds run was found on this machine: give --debug-socket');
+  if (living.length === 0)
+    throw new UsageError('no ingress-xds run was found here; to ask serve, give both --debug-socket PATH');
   throw new UsageError(`several are running: give --debug-socket, one of ${living.join(', ')}`);
 }
 
