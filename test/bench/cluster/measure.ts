@@ -38,6 +38,8 @@ export interface ClusterResult {
   /** Milliseconds from the start of the program until `/readyz` and the last host answer. */
   readonly readyMs: number;
   readonly servedMs: number;
+  /** CPU of the control plane until then, seconds: other programs make it wait, but hardly take longer. */
+  readonly cpuSeconds: number;
   /** Requests of the start by kind of object, one for each page of a list. */
   readonly lists: Readonly<Record<string, number>>;
   /** Of as many as there are Ingresses: every second one is named by nobody. */
@@ -98,6 +100,7 @@ export async function measureCluster(options: ClusterBenchOptions): Promise<Clus
         await served(hostOf(nameAt(ingresses - 1)), { path: '/shop', timeoutMs: READY_MS, product });
         await served(hostOf(nameAt(ingresses - 2)), { path: '/shop', tls: true, timeoutMs: READY_MS, product });
         const servedMs = performance.now() - begin;
+        const cpuSeconds = (await product.metrics()).sum('process_cpu_seconds_total');
         const lists: Record<string, number> = {};
         for (const { verb, resource, stage } of cluster.audit(account.user).slice(before)) {
           if (verb === 'list' && stage === 'ResponseComplete') lists[resource] = (lists[resource] ?? 0) + 1;
@@ -109,7 +112,17 @@ export async function measureCluster(options: ClusterBenchOptions): Promise<Clus
         // What a smaller number has been changed by stays: other rounds change other objects.
         const rounds = { firstRound: index * (WARM_UP_ROUNDS + options.repeat), repeat: options.repeat };
         const changes = await measureChanges(cluster, product, ingresses, rounds);
-        results.push({ ingresses, readyMs, servedMs, lists, heldSecrets, residentBytes, bytesPerIngress, changes });
+        results.push({
+          ingresses,
+          readyMs,
+          servedMs,
+          cpuSeconds,
+          lists,
+          heldSecrets,
+          residentBytes,
+          bytesPerIngress,
+          changes,
+        });
       } finally {
         await product.stop('SIGKILL');
       }

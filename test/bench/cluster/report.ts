@@ -6,12 +6,19 @@ export function describeClusterAsMarkdown(machine: string, results: readonly Clu
   return [
     `From one machine: ${machine}, with the API server and etcd beside it.`,
     '',
-    '| Ingresses | ready, ms | last host, ms | control plane | for each Ingress | Secrets held | lists of the start |',
-    '|---|---|---|---|---|---|---|',
-    ...results.map(({ ingresses, readyMs, servedMs, residentBytes, bytesPerIngress, heldSecrets, lists }) => {
-      const counts = Object.entries(lists).toSorted(([a], [b]) => (a < b ? -1 : 1));
-      const pages = counts.map(([kind, count]) => `${count} ${kind}`).join(', ');
-      return `| ${[whole(ingresses), decimal(readyMs), decimal(servedMs), megabytes(residentBytes), `${(bytesPerIngress / 1024).toFixed(1)} KB`, whole(heldSecrets), pages].join(' | ')} |`;
+    '| Ingresses | ready, ms | last host, ms | CPU, s | control plane | for each Ingress | Secrets held | lists of the start |',
+    '|---|---|---|---|---|---|---|---|',
+    ...results.map((result) => {
+      const { readyMs, servedMs, cpuSeconds, residentBytes, bytesPerIngress, heldSecrets, lists } = result;
+      const pages = Object.entries(lists).toSorted(([a], [b]) => (a < b ? -1 : 1));
+      return row([
+        whole(result.ingresses),
+        ...[readyMs, servedMs, cpuSeconds].map(decimal),
+        megabytes(residentBytes),
+        `${(bytesPerIngress / 1024).toFixed(1)} KB`,
+        whole(heldSecrets),
+        pages.map(([kind, count]) => `${count} ${kind}`).join(', '),
+      ]);
     }),
     '',
     '`median (max)`, milliseconds:',
@@ -21,8 +28,12 @@ export function describeClusterAsMarkdown(machine: string, results: readonly Clu
     ...results.flatMap(({ ingresses, changes }) =>
       clusterChanges.map((kind, index) => {
         const { seenMs, ackMs, commitToAckMs } = changes[kind];
-        return `| ${[index === 0 ? whole(ingresses) : '', kind, ...[seenMs, ackMs, commitToAckMs].map(time)].join(' | ')} |`;
+        return row([index === 0 ? whole(ingresses) : '', kind, ...[seenMs, ackMs, commitToAckMs].map(time)]);
       }),
     ),
   ].join('\n');
+}
+
+function row(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`;
 }
