@@ -23,6 +23,8 @@ export interface NginxCommand {
   status(host: string): Promise<unknown>;
   /** Resolves when requests for the host are answered with this status. */
   answers(host: string, status: unknown): Promise<void>;
+  /** The status of `/healthz`. */
+  health(): Promise<number>;
   /** The samples of `/metrics`, by name without labels. */
   metrics(): Promise<Readonly<Record<string, number>>>;
   /** Ends everything, whatever state it is in. */
@@ -79,6 +81,7 @@ export async function startNginxCommand(
         () => `${host} is answered ${last}, not ${wanted}:\n${command.output()}`,
       );
     },
+    health: async () => (await fetch(`http://127.0.0.1:${healthPort}/healthz`)).status,
     metrics: async () => {
       const text = await (await fetch(`http://127.0.0.1:${healthPort}/metrics`)).text();
       const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
