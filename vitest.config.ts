@@ -32,6 +32,8 @@ export default defineConfig({
         test: {
           ...timeouts,
           name: 'envoy',
+          // A busy machine may starve one of many processes; what fails twice in a row is broken.
+          retry: process.env['CI'] ? 1 : 0,
           include: ['test/scenario/**/*.test.ts', 'test/envoy/**/*.test.ts', 'test/bench/**/*.test.ts'],
           fileParallelism: false,
           sequence: { groupOrder: 2 },

@@ -119,13 +119,14 @@ async function isInUse(folder: string): Promise<boolean> {
   return stats !== undefined && Date.now() - stats.mtimeMs < YOUNG_MS;
 }
 
-function answerWhileAlive(socketPath: string): Promise<void> {
+async function answerWhileAlive(socketPath: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const server = createServer((socket) => socket.destroy());
   server.once('error', reject);
   server.listen(socketPath, resolve);
   server.unref();
-  return promise;
+  await promise;
+  await chmod(socketPath, 0o600);
 }
 
 function answers(socketPath: string): Promise<boolean> {

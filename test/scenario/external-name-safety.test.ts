@@ -173,6 +173,7 @@ describe('the process tree', () => {
     const names = unixSocketNames(victim.processes());
     expect(names.map((name) => name.slice(name.lastIndexOf('/') + 1))).toEqual([
       'admin.sock',
+      'alive.sock',
       'debug.sock',
       'xds.sock',
     ]);

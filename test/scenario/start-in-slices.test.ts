@@ -11,7 +11,7 @@ import { endpointSlice, ingress, type Manifest, service } from '../support/manif
 import { makePair } from '../support/pki.ts';
 import { freePorts } from '../support/static-envoy.ts';
 
-const INGRESSES = 2000;
+const INGRESSES = 6000;
 function tenant(index: number): Manifest[] {
   const name = `t${index}`;
   return [
