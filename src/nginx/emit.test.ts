@@ -11,7 +11,7 @@ const OPTIONS: NginxEmitOptions = {
   dynamic: false,
   luaFolder: '/lua',
   folder: '/run',
-  resolvers: ['10.0.0.53', '2001:db8::53'],
+  resolvers: ['10.0.0.53', '[2001:db8::53]'],
 };
 
 function endpoints(name: string, ...ips: string[]): Endpoints {
