@@ -42,7 +42,7 @@ export interface NginxEmitOptions {
   readonly luaFolder: string;
   /** Where certificates, sockets and temporary files are. */
   readonly folder: string;
-  /** Addresses of DNS servers, one of IPv6 in brackets. */
+  /** Addresses of DNS servers as nginx writes them: of IPv6 in brackets, with `:port` if it is not 53. */
   readonly resolvers: readonly string[];
 }
 
