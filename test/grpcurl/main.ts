@@ -84,7 +84,7 @@ test('a service of one type', async () => {
 });
 
 test('secrets are refused, with the reason', async () => {
-  const message = /PermissionDenied[\s\S]*secrets are served over Unix sockets only/;
+  const message = /PermissionDenied[\s\S]*secrets are served over Unix sockets and mutual TLS only/;
   const type = 'envoy.extensions.transport_sockets.tls.v3.Secret';
   await rejects(discover(type), ({ stderr }: { stderr: string }) => message.test(stderr));
   const method = 'envoy.service.secret.v3.SecretDiscoveryService/StreamSecrets';
