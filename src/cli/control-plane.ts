@@ -1,4 +1,5 @@
 import { createAdmin } from '../envoy/admin.ts';
+import { liveUntilStopped } from './child-life.ts';
 import { createControlPlane } from './composition.ts';
 import { checkRunArguments, type RunArguments } from './flags.ts';
 import { keptCertificate } from './generated-certificate.ts';
@@ -27,14 +28,7 @@ export async function runControlPlane(args: RunArguments): Promise<number> {
     readiness,
     ending: ending.signal,
   });
-  // The API server may be away for long; the end must not wait for it.
-  const started = controlPlane.start().then(() => parent.tellListening());
-  await Promise.race([started, stopped.promise]);
-  void readiness.ready.then(() => {
-    controlPlane.reporter.ready({ http: args.httpPort, https: args.httpsPort });
-  });
-  await stopped.promise;
-  await controlPlane.stop();
+  await liveUntilStopped(controlPlane, { parent, readiness, stopped: stopped.promise, ports: args });
   parent.close();
   return 0;
 }

@@ -94,6 +94,10 @@ export function checkRunArguments(args: RunArguments): void {
 
 export function checkNginxArguments(args: NginxArguments): void {
   checkTreeArguments(args);
+  if (args.tlsOnDemand) {
+    throw new UsageError('--tls-on-demand is for Envoy: nginx looks up certificates by name in any case');
+  }
+  if (args.routeSharding) throw new UsageError('--route-sharding is for Envoy: nginx has no route tables');
   checkNumber('sync-rate-limit', args.syncRateLimit, 0);
   checkNumber('dynamic-configuration-retries', args.dynamicConfigurationRetries, 0);
   checkNumber('nginx-worker-processes', args.nginxWorkerProcesses, 1);

@@ -22,6 +22,19 @@ test.each<[string[], string]>([
 });
 
 test.each([
+  ['--tls-on-demand', 'is for Envoy: nginx looks up certificates by name in any case'],
+  ['--route-sharding', 'is for Envoy: nginx has no route tables'],
+])('nginx refuses %s', async (flag, reason) => {
+  const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  try {
+    expect(await main(['nginx', '--manifests', 'nowhere', flag])).toBe(2);
+    expect(written.mock.calls).toEqual([[`ingress-xds: ${flag} ${reason} ${HINT}\n`]]);
+  } finally {
+    written.mockRestore();
+  }
+});
+
+test.each([
   ['inspect', 'ingress-xds inspect <what> [type] [name]'],
   ['compare', 'ingress-xds compare <first> <second>'],
 ])('%s without arguments says which are missing', async (command, synopsis) => {

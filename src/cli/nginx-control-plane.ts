@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { findNginx } from '../nginx/binary.ts';
 import type { PublishOutcome } from '../nginx/publish.ts';
 import { TemplateError } from '../nginx/template.ts';
+import { liveUntilStopped } from './child-life.ts';
 import { createControlPlane } from './composition.ts';
 import { ConfigurationError, checkNginxArguments, type NginxArguments } from './flags.ts';
 import { keptCertificate } from './generated-certificate.ts';
@@ -57,15 +58,8 @@ export async function runNginxControlPlane(args: NginxArguments): Promise<number
     readiness,
     ending: ending.signal,
   });
-  // The API server may be away for long; the end must not wait for it.
-  const started = controlPlane.start().then(() => parent.tellListening());
-  await Promise.race([started, stopped.promise]);
-  void readiness.ready.then(() => {
-    controlPlane.reporter.ready({ http: args.httpPort, https: args.httpsPort });
-  });
-  await stopped.promise;
+  await liveUntilStopped(controlPlane, { parent, readiness, stopped: stopped.promise, ports: args });
   template.stop();
-  await controlPlane.stop();
   parent.close();
   return 0;
 }
