@@ -13,7 +13,7 @@ import type { DiagnosticChange } from '../model/diagnostic-change.ts';
 import { type ObjectKey, type ObjectRef, objectKey, objectRef } from '../model/object-ref.ts';
 import type { PublishOutcome } from '../nginx/publish.ts';
 import type { XdsEvent } from '../xds/observer.ts';
-import { ConfigurationError, type ControlPlaneArguments } from './flags.ts';
+import type { ControlPlaneArguments } from './flags.ts';
 import type { Logger } from './logger.ts';
 import type { PodIdentity } from './pod-identity.ts';
 import { createProgrammedTracker } from './programmed.ts';
@@ -184,7 +184,6 @@ function identify(state: ClusterState, ref: ObjectRef): ObjectIdentity | undefin
   return { ...(uid !== undefined && { uid }), ...(resourceVersion !== undefined && { resourceVersion }) };
 }
 
-/** @throws ConfigurationError when the flags need to know which pod this is, and nobody says. */
 function addressOrigin(args: ControlPlaneArguments, pod: PodIdentity | undefined): AddressOrigin {
   const { publishStatusAddress, publishService, reportNodeInternalIpAddress } = args;
   if (publishStatusAddress !== undefined) {
@@ -195,7 +194,7 @@ function addressOrigin(args: ControlPlaneArguments, pod: PodIdentity | undefined
     const { namespace, name } = objectRef('Service', publishService);
     return { kind: 'service', namespace, name };
   }
-  const known = requirePod(pod, 'give --publish-service, --publish-status-address or --update-status=false');
+  const known = requirePod(pod);
   return { kind: 'nodes', pod: known, internal: reportNodeInternalIpAddress };
 }
 
@@ -210,14 +209,13 @@ function createElection(
 ): LeaderElection {
   const { client, pod, onChange, onProblem } = options;
   if (args.disableLeaderElection) return createSoleLeader({ onChange });
-  const { namespace, name: identity } = requirePod(pod, 'give --disable-leader-election');
+  const { namespace, name: identity } = requirePod(pod);
   const { electionId: name, electionTtl: leaseMs } = args;
   return createLeaderElection({ client, namespace, name, identity, leaseMs, onChange, onProblem });
 }
 
-function requirePod(pod: PodIdentity | undefined, alternative: string): PodIdentity {
-  if (pod !== undefined) return pod;
-  throw new ConfigurationError(
-    `POD_NAME and POD_NAMESPACE are not set, so it is not known which pod this is: set them, or ${alternative}`,
-  );
+/** Where a pod is needed, the check of the flags has asked for its name already, and says what to give instead. */
+function requirePod(pod: PodIdentity | undefined): PodIdentity {
+  if (pod === undefined) throw new Error('POD_NAME and POD_NAMESPACE are not set');
+  return pod;
 }

@@ -1,9 +1,9 @@
 import { readdir } from 'node:fs/promises';
 import { request } from 'node:http';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
+import { answers } from './answers.ts';
 import { type InspectArguments, UsageError } from './flags.ts';
 import { runtimePaths } from './runtime-folder.ts';
 
@@ -23,19 +23,11 @@ export async function inspect(args: InspectArguments): Promise<number> {
 async function findSocket(): Promise<string> {
   const folders = (await readdir(tmpdir())).filter((folder) => folder.startsWith('ingress-xds-'));
   const sockets = folders.map((folder) => runtimePaths(join(tmpdir(), folder)).debugSocket);
-  const living = (await Promise.all(sockets.map(async (path) => ((await answers(path)) ? [path] : [])))).flat();
+  const living = (await Promise.all(sockets.map(async (path) => ((await answers({ path })) ? [path] : [])))).flat();
   if (living.length === 1) return living[0]!;
   if (living.length === 0)
     throw new UsageError('no ingress-xds run was found here; to ask serve, give both --debug-socket PATH');
   throw new UsageError(`several are running: give --debug-socket, one of ${living.join(', ')}`);
-}
-
-function answers(path: string): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const socket = connect(path);
-  socket.once('connect', () => resolve(true));
-  socket.once('error', () => resolve(false));
-  return promise.finally(() => socket.destroy());
 }
 
 function get(socketPath: string, path: string): Promise<{ readonly status: number; readonly body: unknown }> {

@@ -1,5 +1,5 @@
-import { connect } from 'node:net';
 import type { Readiness } from '../console/health.ts';
+import { answers } from './answers.ts';
 import type { ReadinessWatch } from './readiness.ts';
 
 const POLL_MS = 20;
@@ -35,18 +35,10 @@ export class NginxReadiness implements ReadinessWatch {
   }
 
   private async poll(): Promise<void> {
-    const open = await Promise.all(this.ports.map(answers));
+    const open = await Promise.all(this.ports.map((port) => answers({ port, host: '127.0.0.1' })));
     if (open.every((isOpen) => isOpen)) {
       this.state = 'ready';
       this.onReady();
     } else setTimeout(() => void this.poll(), POLL_MS).unref();
   }
-}
-
-function answers(port: number): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const socket = connect({ port, host: '127.0.0.1' });
-  socket.once('connect', () => resolve(true));
-  socket.once('error', () => resolve(false));
-  return promise.finally(() => socket.destroy());
 }

@@ -1,7 +1,7 @@
 import { unwatchFile, watchFile } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { type Template, TemplateError } from '../nginx/template.ts';
-import { builtInTemplate, userTemplate } from '../nginx/template-files.ts';
+import { createTemplate, type Template, TemplateError } from '../nginx/template.ts';
+import { builtInPartials, builtInTemplate } from '../nginx/template-files.ts';
 
 /** The template in force, followed where it is a user's file. */
 export interface TemplateWatch {
@@ -27,13 +27,13 @@ export async function watchTemplate(
   let text = await readFile(file, 'utf8').catch((error: Error) => {
     throw new TemplateError(error.message);
   });
-  let template = userTemplate(file);
+  let template = createTemplate(file, text, builtInPartials());
   const reread = async () => {
     const next = await readFile(file, 'utf8').catch(() => undefined);
     if (next === undefined || next === text) return;
     text = next;
     try {
-      template = userTemplate(file);
+      template = createTemplate(file, next, builtInPartials());
       onChange();
     } catch (error) {
       onFault(error instanceof Error ? error.message : String(error));

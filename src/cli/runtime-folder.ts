@@ -1,6 +1,7 @@
 import { chmod, lstat, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { answers } from './answers.ts';
 import { processStart } from './process-life.ts';
 
 /** The files of one running process tree. Everything is readable by its user alone. */
@@ -114,7 +115,7 @@ const YOUNG_MS = 5_000;
  */
 async function isInUse(folder: string): Promise<boolean> {
   const { aliveSocket, adminSocket } = runtimePaths(folder);
-  if ((await answers(aliveSocket)) || (await answers(adminSocket))) return true;
+  if ((await answers({ path: aliveSocket })) || (await answers({ path: adminSocket }))) return true;
   const stats = await lstat(folder).catch(() => undefined);
   return stats !== undefined && Date.now() - stats.mtimeMs < YOUNG_MS;
 }
@@ -127,12 +128,4 @@ async function answerWhileAlive(socketPath: string): Promise<void> {
   server.unref();
   await promise;
   await chmod(socketPath, 0o600);
-}
-
-function answers(socketPath: string): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const socket = connect(socketPath);
-  socket.once('connect', () => resolve(true));
-  socket.once('error', () => resolve(false));
-  return promise.finally(() => socket.destroy());
 }

@@ -1,14 +1,6 @@
 /** What the webhook did, under the names and labels of ingress-nginx. */
 import { Counter, Gauge, type Registry } from 'prom-client';
-
-/** Which controller this is: the labels that ingress-nginx puts on every metric. */
-export interface ControllerIdentity {
-  /** `POD_NAMESPACE` and `POD_NAME`; empty outside a cluster. */
-  readonly namespace: string;
-  readonly pod: string;
-  /** `--controller-class` */
-  readonly class: string;
-}
+import { CONTROLLER_PREFIX, type ControllerIdentity, controllerLabels } from './controller-identity.ts';
 
 export interface ReviewMeasures {
   /** Of the Ingress. */
@@ -25,27 +17,32 @@ export interface ReviewMeasures {
   readonly seconds: number;
 }
 
-const PREFIX = 'nginx_ingress_controller_';
 /** Whoever reaches the webhook makes up names, and each is a time series. From here on new ones are not counted. */
 const MAX_NAMES = 10_000;
 
 export function addAdmissionMetrics(
   registry: Registry,
-  identity: ControllerIdentity = { namespace: '', pod: '', class: '' },
+  identity?: ControllerIdentity,
 ): (review: ReviewMeasures) => void {
-  const controller = {
-    controller_namespace: identity.namespace,
-    controller_class: identity.class,
-    controller_pod: identity.pod,
-  };
+  const controller = controllerLabels(identity);
   const labelNames = Object.keys(controller);
   const gauge = (name: string, help: string) => {
-    const metric = new Gauge({ name: `${PREFIX}admission_${name}`, help, labelNames, registers: [registry] });
+    const metric = new Gauge({
+      name: `${CONTROLLER_PREFIX}admission_${name}`,
+      help,
+      labelNames,
+      registers: [registry],
+    });
     return (value: number) => metric.set(controller, value);
   };
   const counter = (name: string, help: string) => {
     const labels = [...labelNames, 'namespace', 'ingress'];
-    const metric = new Counter({ name: `${PREFIX}${name}`, help, labelNames: labels, registers: [registry] });
+    const metric = new Counter({
+      name: `${CONTROLLER_PREFIX}${name}`,
+      help,
+      labelNames: labels,
+      registers: [registry],
+    });
     const names = new Set<string>();
     return ({ namespace, name: ingress }: ReviewMeasures) => {
       const key = `${namespace}/${ingress}`;

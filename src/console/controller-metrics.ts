@@ -1,14 +1,12 @@
 /** Metrics about the controller itself that dashboards of ingress-nginx show, under their names and labels. */
 import { Gauge, type Registry } from 'prom-client';
-import type { ControllerIdentity } from './admission-metrics.ts';
+import { CONTROLLER_PREFIX, type ControllerIdentity, controllerLabels } from './controller-identity.ts';
 
 export interface LeaderState {
   /** Of the Lease. */
   readonly name: string;
   readonly leading: () => boolean;
 }
-
-const PREFIX = 'nginx_ingress_controller_';
 
 export interface ControllerMetricSources {
   readonly identity?: ControllerIdentity;
@@ -20,20 +18,16 @@ export interface ControllerMetricSources {
 
 export function addControllerMetrics(registry: Registry, sources: ControllerMetricSources): void {
   const { identity, leader, version } = sources;
-  const labels = {
-    controller_namespace: identity?.namespace ?? '',
-    controller_class: identity?.class ?? '',
-    controller_pod: identity?.pod ?? '',
-  };
+  const labels = controllerLabels(identity);
   const labelNames = Object.keys(labels);
   new Gauge({
-    name: `${PREFIX}build_info`,
+    name: `${CONTROLLER_PREFIX}build_info`,
     help: 'Always 1; the labels say which release this is',
     labelNames: [...labelNames, 'release', 'build', 'repository'],
     registers: [registry],
   }).set({ ...labels, release: version, build: '', repository: 'ingress-xds' }, 1);
   new Gauge({
-    name: `${PREFIX}leader_election_status`,
+    name: `${CONTROLLER_PREFIX}leader_election_status`,
     help: 'Whether this replica leads (1) or follows (0); absent where nobody is elected',
     labelNames: [...labelNames, 'name'],
     registers: [registry],

@@ -3,7 +3,8 @@ import type { Counters } from '../derive.ts';
 import type { XdsEvent, XdsObserver } from '../xds/observer.ts';
 import { shortTypeName } from '../xds/resource.ts';
 import { statusCodes } from '../xds/stream.ts';
-import { addAdmissionMetrics, type ControllerIdentity, type ReviewMeasures } from './admission-metrics.ts';
+import { addAdmissionMetrics, type ReviewMeasures } from './admission-metrics.ts';
+import { CONTROLLER_PREFIX, type ControllerIdentity } from './controller-identity.ts';
 import { addControllerMetrics, type LeaderState } from './controller-metrics.ts';
 import { addReloadMetrics, type ReloadOutcome } from './reload-metrics.ts';
 import { addSourceMetrics, type SourceActivity } from './source-metrics.ts';
@@ -91,7 +92,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     describe: async () => {
       const metrics = await registry.getMetricsAsJSON();
       return metrics
-        .filter(({ name }) => name.startsWith(PREFIX) || name.startsWith('nginx_ingress_controller_'))
+        .filter(({ name }) => name.startsWith(PREFIX) || name.startsWith(CONTROLLER_PREFIX))
         .map(({ name, type, help }) => ({ name, type: String(type), help }));
     },
   };

@@ -1,27 +1,19 @@
 /** What became of configurations that a proxy has to load, under the names and labels of ingress-nginx. */
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { ControllerIdentity } from './admission-metrics.ts';
+import { CONTROLLER_PREFIX, type ControllerIdentity, controllerLabels } from './controller-identity.ts';
 
 export type ReloadOutcome =
   /** `hash`: hexadecimal digits, at least twelve. */
   { readonly kind: 'loaded'; readonly hash: string } | { readonly kind: 'unchanged' } | { readonly kind: 'failed' };
 
-const PREFIX = 'nginx_ingress_controller_';
 /** As many bits as a sample can hold. */
 const HASH_DIGITS = 12;
 
 /** Without any outcome there are no samples, as where nothing is ever loaded. */
-export function addReloadMetrics(
-  registry: Registry,
-  identity: ControllerIdentity = { namespace: '', pod: '', class: '' },
-): (outcome: ReloadOutcome) => void {
-  const labels = {
-    controller_namespace: identity.namespace,
-    controller_class: identity.class,
-    controller_pod: identity.pod,
-  };
+export function addReloadMetrics(registry: Registry, identity?: ControllerIdentity): (outcome: ReloadOutcome) => void {
+  const labels = controllerLabels(identity);
   const options = (name: string, help: string) => ({
-    name: `${PREFIX}${name}`,
+    name: `${CONTROLLER_PREFIX}${name}`,
     help: `${help}; only where nginx is the proxy`,
     labelNames: Object.keys(labels),
     registers: [registry],
