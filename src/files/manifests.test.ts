@@ -7,6 +7,7 @@ import {
   mkdtempSync,
   openSync,
   renameSync,
+  rmdirSync,
   rmSync,
   symlinkSync,
   truncateSync,
@@ -348,6 +349,34 @@ describe('watching', () => {
     await poll(folder.shows).toEqual(shown({ web: 2, outside: 2 }));
     put('work/2/outside.yaml', service('outside', 3));
     await poll(folder.shows).toEqual(shown({ web: 2, outside: 3 }));
+  });
+
+  it('forgets a folder that goes while the others are looked through', async () => {
+    for (let index = 0; index < 300; index++) mkdirSync(join(root, `other-${index}`));
+    const folder = await watchFolders();
+    for (let round = 0; round < 12; round++) {
+      mkdirSync(join(root, 'brief'));
+      // Mostly in the middle of the look that its appearance leads to.
+      await new Promise((resolve) => setTimeout(resolve, 22 + 2 * round));
+      rmdirSync(join(root, 'brief'));
+      put('a.yaml', service('web', round + 1));
+      await poll(folder.shows).toEqual(shown({ web: round + 1 }));
+      await poll(() => folder.seen.diagnostics).toEqual([]);
+    }
+  });
+
+  it('goes on to see a folder in which something has the name of the folder', async () => {
+    mkdirSync(join(root, 'web'));
+    const folder = await watchFolders();
+    put('web/web', 'not a manifest');
+    put('web/a.yaml', service('web', 1));
+    await poll(folder.shows).toEqual(shown({ web: 1 }));
+    put('web/a.yaml', service('web', 2));
+    await poll(folder.shows).toEqual(shown({ web: 2 }));
+    put('web/web', 'still not a manifest');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    put('web/a.yaml', service('web', 3));
+    await poll(folder.shows).toEqual(shown({ web: 3 }));
   });
 
   it('leaves nothing running', async () => {

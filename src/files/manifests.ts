@@ -66,6 +66,8 @@ export function createFilesSource(options: FilesSourceOptions): FilesSource {
   /** Large files that are being parsed while others are read, or have been. */
   const parsing = new Map<string, { readonly text: string; documents?: readonly PlacedDocument[] }>();
   let layoutTouched = false;
+  /** While the folders are looked through: what `scan` says may then be out of date. */
+  let scanning = false;
   /** Until then events are noted, but nothing runs. */
   let started = false;
   let looking: NodeJS.Timeout | undefined;
@@ -108,7 +110,10 @@ export function createFilesSource(options: FilesSourceOptions): FilesSource {
 
   /** Looks which files there are, without reading them. */
   async function rescan(): Promise<void> {
-    scan = await scanFolders(folders);
+    scanning = true;
+    scan = await scanFolders(folders).finally(() => {
+      scanning = false;
+    });
     pathsByLocation = new Map([...scan.files.keys()].map((path) => [resolve(path), path]));
     const faults = [...scan.faults];
     if (watch && !stopped) {
@@ -214,7 +219,7 @@ export function createFilesSource(options: FilesSourceOptions): FilesSource {
   /** Decides from a name alone whether a file, or the layout, may have changed. */
   function onEvent(directory: string, name: string | undefined): void {
     const watched = scan.directories.get(directory);
-    if (name === undefined || watched === undefined) {
+    if (name === undefined || watched === undefined || scanning) {
       touchLayout();
       return;
     }

@@ -27,8 +27,10 @@ export function createDirectoryWatcher(
   function add(path: string, identity: string): void {
     const watcher = watch(path, (_, name) => {
       // How the system says that the directory itself went: the watch is dead, also if a new directory has its name.
-      if (name === basename(path)) drop(path);
-      onEvent(path, name ?? undefined);
+      // It says the same of something in the directory that has its name, so look whether to watch it again.
+      const isGone = name === basename(path);
+      if (isGone) drop(path);
+      onEvent(path, isGone ? undefined : (name ?? undefined));
     });
     watcher.on('error', () => {
       drop(path);
