@@ -1,4 +1,5 @@
-import { contentOf, parseBool } from '../ingress/annotation.ts';
+import { parseBool } from '../ingress/declaration/codecs.ts';
+import { contentOf } from '../ingress/declaration/content.ts';
 
 /** What the ConfigMap (`--configmap`) says about the Ingresses that may be stored. */
 export interface AdmissionPolicy {

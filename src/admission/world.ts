@@ -2,9 +2,10 @@
 import type { ClusterState } from '../cluster/cluster-state.ts';
 import type { Ingress } from '../cluster/objects.ts';
 import type { Engine, Table } from '../derive.ts';
-import { contentOf, parseBool } from '../ingress/annotation.ts';
 import type { Build, BuildOptions } from '../ingress/build.ts';
 import { refuseClass } from '../ingress/class.ts';
+import { parseBool } from '../ingress/declaration/codecs.ts';
+import { contentOf } from '../ingress/declaration/content.ts';
 import { parseHost, wildcardOf } from '../ingress/host.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { type ObjectKey, objectKey } from '../model/object-ref.ts';

@@ -26,6 +26,8 @@ export interface ControlPlaneOptions {
   readonly ipv6: boolean;
   readonly generatedCertificate: BuildOptions['generatedCertificate'];
   readonly delivery: CreateDelivery;
+  /** What is delivered to. */
+  readonly proxy: BuildOptions['proxy'];
   /** Unix socket for inspection; absent: none. */
   readonly debugSocket?: string;
   readonly readiness: ReadinessWatch;
@@ -69,7 +71,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     if (!stopping) reporter.observe(event);
   };
   const buildOptions = {
-    ...buildOptionsFrom(args),
+    ...buildOptionsFrom(args, options.proxy),
     ...(cluster?.zone !== undefined && { zone: cluster.zone }),
     generatedCertificate: options.generatedCertificate,
   };

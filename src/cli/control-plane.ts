@@ -20,6 +20,7 @@ export async function runControlPlane(args: RunArguments): Promise<number> {
   if (parent === undefined) throw new Error('control-plane is a part of ingress-xds run, which starts it');
   const readiness = new RunReadiness(createAdmin({ socketPath: parent.paths.adminSocket }));
   const controlPlane = await createControlPlane({
+    proxy: 'envoy',
     args,
     ipv6: await hasIpv6(),
     generatedCertificate: await keptCertificate(parent.paths.folder),

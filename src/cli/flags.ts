@@ -245,6 +245,7 @@ export function checkSource(args: SourceArguments): void {
 /** The options of the build that flags decide. */
 export function buildOptionsFrom(
   args: IngressArguments & Partial<SourceArguments> & PortArguments,
+  proxy: BuildOptions['proxy'],
 ): Omit<BuildOptions, 'generatedCertificate'> {
   return {
     ingressClass: args.ingressClass,
@@ -254,6 +255,7 @@ export function buildOptionsFrom(
     // A folder need not hold the IngressClass; a cluster's absent class is not ours, as in ingress-nginx.
     classNameWithoutObjects: args.manifests === undefined || args.manifests.length > 0,
     annotationsPrefix: args.annotationsPrefix,
+    proxy,
     ...(args.configmap !== undefined && { configMap: args.configmap }),
     ...(args.tcpServicesConfigmap !== undefined && { tcpServices: args.tcpServicesConfigmap }),
     ...(args.udpServicesConfigmap !== undefined && { udpServices: args.udpServicesConfigmap }),

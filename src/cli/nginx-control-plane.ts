@@ -51,6 +51,7 @@ export async function runNginxControlPlane(args: NginxArguments): Promise<number
     onOutcome: (outcome) => report(logger, outcome),
   });
   const controlPlane = await createControlPlane({
+    proxy: 'nginx',
     args,
     ipv6: await hasIpv6(),
     generatedCertificate: await keptCertificate(parent.paths.folder),

@@ -9,10 +9,11 @@ import { describeDiagnostic, positionOf } from './report.ts';
 /** What is built when nothing runs. `zone`: where the proxy stands; absent: nobody knows. */
 export function translateBuildOptions(
   args: IngressArguments,
+  proxy: BuildOptions['proxy'],
   generatedCertificate: BuildOptions['generatedCertificate'],
   zone?: string,
 ): BuildOptions {
-  return { ...buildOptionsFrom(args), ...(zone !== undefined && { zone }), generatedCertificate };
+  return { ...buildOptionsFrom(args, proxy), ...(zone !== undefined && { zone }), generatedCertificate };
 }
 
 /**

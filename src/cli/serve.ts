@@ -26,6 +26,7 @@ export async function serve(args: ServeArguments): Promise<number> {
   const ending = new AbortController();
   const readiness = new ServeReadiness();
   const controlPlane = await createControlPlane({
+    proxy: 'envoy',
     args,
     ipv6: await hasIpv6(),
     generatedCertificate: await generateCertificate(),

@@ -49,7 +49,7 @@ export async function translateToNginx(
   const options = { ...others, ipv6: true, ...(args.accessLog && accessLog !== undefined && { accessLog }) };
   let emitter: NginxEmitter | undefined;
   const loop = createLoop({
-    build: translateBuildOptions(args, generated, zone),
+    build: translateBuildOptions(args, 'nginx', generated, zone),
     publisher: (engine, model) => {
       emitter = createNginxEmitter(engine, model, options);
       return { diagnosticTables: emitter.diagnosticTables, publish: publishNothing };

@@ -82,7 +82,7 @@ export async function translateManifests(
 ): Promise<Translation> {
   const generatedCertificate = await generateCertificate();
   const pipeline = createPipeline({
-    build: translateBuildOptions(args, generatedCertificate, options.zone),
+    build: translateBuildOptions(args, 'envoy', generatedCertificate, options.zone),
     emit: { ipv6: true, accessLog: args.accessLog, routeSharding: args.routeSharding },
   });
   const { store } = pipeline;

@@ -6,6 +6,7 @@ import {
   type envoy_config_core_v3_TransportSocket as TransportSocket,
 } from '../gen/messages.ts';
 import type { Address, Cluster } from '../model/proxy-model.ts';
+import type { UpstreamSettings } from '../model/settings.ts';
 import { ADS, socketAddress } from './config-source.ts';
 
 export interface DnsOptions {
@@ -13,10 +14,16 @@ export interface DnsOptions {
   readonly dnsServers?: readonly Address[];
 }
 
-export function clusterMessage(cluster: Cluster, options: DnsOptions): ClusterMessage {
+export function clusterMessage(cluster: Cluster, settings: UpstreamSettings, options: DnsOptions): ClusterMessage {
   const { name, policy } = cluster;
   const where = cluster.kind === 'endpoints' ? discoveredEndpoints(cluster.endpoints) : resolvedName(cluster, options);
-  return { name, ...where, ...UPSTREAM, ...(policy?.proxyProtocol && { transport_socket: PROXY_PROTOCOL }) };
+  return {
+    name,
+    ...where,
+    ...UPSTREAM,
+    connect_timeout: { seconds: policy?.connectTimeoutSeconds ?? settings.connectTimeoutSeconds },
+    ...(policy?.proxyProtocol && { transport_socket: PROXY_PROTOCOL }),
+  };
 }
 
 /** In the version that nginx sends. */
@@ -66,7 +73,6 @@ const OUT_OF_THE_WAY = { value: 1_000_000 };
 
 /** ingress-nginx's defaults for connections to backends, and nothing that nginx does not do: no limits, no ejection, no panic. */
 const UPSTREAM = {
-  connect_timeout: { seconds: 5 },
   per_connection_buffer_limit_bytes: { value: 32 * 1024 },
   circuit_breakers: {
     thresholds: [

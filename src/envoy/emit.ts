@@ -11,6 +11,7 @@ import {
   type ProxyModel,
   type Route,
 } from '../model/proxy-model.ts';
+import { SETTINGS } from '../model/settings.ts';
 import { clusterMessage, type DnsOptions } from './cluster.ts';
 import { encode } from './codec.ts';
 import { createEncoder, type Encoder } from './encoder.ts';
@@ -100,10 +101,16 @@ function emitShards(
   });
 }
 
-function emitClusters(engine: Engine, { clusters, virtualHosts }: ProxyModel, options: DnsOptions, encoder: Encoder) {
+function emitClusters(
+  engine: Engine,
+  { clusters, virtualHosts, settings }: ProxyModel,
+  options: DnsOptions,
+  encoder: Encoder,
+) {
   return deriveResource(engine, 'cluster-resource', clusters, (name, read) => {
     const cluster = existing(read, clusters, name);
-    const bytes = encoder.encode('envoy.config.cluster.v3.Cluster', clusterMessage(cluster, options), name);
+    const message = clusterMessage(cluster, existing(read, settings, SETTINGS).upstream, options);
+    const bytes = encoder.encode('envoy.config.cluster.v3.Cluster', message, name);
     return encodedResource(name, bytes, {
       ...(cluster.kind === 'endpoints' ? { endpoints: cluster.endpoints } : {}),
       origin: () => originOf(virtualHosts, ({ action }) => action.kind === 'forward' && action.cluster.name === name),

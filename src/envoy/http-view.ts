@@ -18,6 +18,8 @@ export interface HostView {
 
 export interface RouteView extends Pick<Route, 'match' | 'origin'> {
   readonly action: RouteAction | RedirectAction;
+  /** Absent where the action says everything. */
+  readonly policy?: RoutePolicy;
 }
 
 /** To the same path over https. */
@@ -41,7 +43,8 @@ export function httpView(virtualHost: VirtualHost): HostView | 'same' {
 }
 
 function redirected({ match, action, policy }: Route): RouteView {
-  return { match, action: policy.httpsRedirect ? { kind: 'redirect', ...policy.httpsRedirect } : action };
+  if (policy.httpsRedirect === undefined) return { match, action, policy };
+  return { match, action: { kind: 'redirect', ...policy.httpsRedirect } };
 }
 
 /** Equal redirects at the end, where the last one takes every path, are one. */
@@ -50,7 +53,7 @@ function mergeTail(routes: readonly RouteView[]): readonly RouteView[] {
   if (last?.action.kind !== 'redirect' || !isEveryPath(last.match)) return routes;
   const { status } = last.action;
   const others = routes.findLastIndex(({ action }) => action.kind !== 'redirect' || action.status !== status);
-  return [...routes.slice(0, others + 1).map(({ match, action }) => ({ match, action })), last];
+  return [...routes.slice(0, others + 1), last];
 }
 
 function isEveryPath(match: PathMatch): boolean {

@@ -13,8 +13,10 @@ import type {
   StreamListener,
   VirtualHost,
 } from '../model/proxy-model.ts';
+import { DEFAULT_SETTINGS, type ProxySettings, SETTINGS } from '../model/settings.ts';
 
 export interface TestModel extends ProxyModel {
+  readonly settings: Input<ProxySettings>;
   readonly listeners: Input<Listener>;
   readonly streamListeners: Input<StreamListener>;
   readonly virtualHosts: Input<VirtualHost>;
@@ -25,7 +27,10 @@ export interface TestModel extends ProxyModel {
 }
 
 export function createTestModel(engine: Engine): TestModel {
+  const settings = engine.input<ProxySettings>('settings', deepEqual);
+  settings.set(SETTINGS, DEFAULT_SETTINGS);
   return {
+    settings,
     listeners: engine.input<Listener>('listener', deepEqual),
     streamListeners: engine.input<StreamListener>('stream-listener', deepEqual),
     virtualHosts: engine.input<VirtualHost>('virtual-host', deepEqual),

@@ -8,7 +8,7 @@ import type { Diagnostic } from '../model/diagnostic.ts';
 import { objectRef } from '../model/object-ref.ts';
 import type { HostView, RouteView } from './http-view.ts';
 import { findViolations } from './schema-rules.ts';
-import { routeOffset, virtualHostMessage } from './virtual-host.ts';
+import { type HostMessage, hostMessage } from './virtual-host.ts';
 
 export interface CheckedHost {
   /** As it can be sent. */
@@ -26,23 +26,22 @@ interface Fault {
 
 /** @throws Error if not even a host that answers 503 would be taken: its name is not one that a request can carry. */
 export function checkHost(view: HostView): CheckedHost {
-  const message = virtualHostMessage(view);
-  const faults = [...schemaFaults(view, message), ...codeFaults(view)];
-  if (faults.length === 0) return { message, diagnostics: [] };
-  const reduced = withoutFaults(view, faults);
-  const reducedMessage = virtualHostMessage(reduced);
-  const [remaining] = schemaFaults(reduced, reducedMessage);
+  const made = hostMessage(view);
+  const faults = [...schemaFaults(made), ...codeFaults(view)];
+  if (faults.length === 0) return { message: made.message, diagnostics: [] };
+  const reduced = hostMessage(withoutFaults(view, faults));
+  const [remaining] = schemaFaults(reduced);
   if (remaining) throw new Error(`host ${view.host} would be refused by Envoy: ${remaining.path}: ${remaining.rule}`);
-  return { message: reducedMessage, diagnostics: faults.map((fault) => diagnose(view, fault)) };
+  return { message: reduced.message, diagnostics: faults.map((fault) => diagnose(view, fault)) };
 }
 
 const MESSAGE = 'envoy.config.route.v3.VirtualHost';
 
-function schemaFaults(view: HostView, message: VirtualHostMessage): Fault[] {
+function schemaFaults({ message, madeOf }: HostMessage): Fault[] {
   return findViolations(MESSAGE, message).map(({ path, rule }) => {
     const inRoute = /^routes\[(\d+)\]\.(.+)$/.exec(path);
     if (inRoute === null) return { route: undefined, path, rule };
-    return { route: Number(inRoute[1]) - routeOffset(view), path: inRoute[2] ?? '', rule };
+    return { route: madeOf[Number(inRoute[1])], path: inRoute[2] ?? '', rule };
   });
 }
 
@@ -66,7 +65,9 @@ function withoutFaults(view: HostView, faults: readonly Fault[]): HostView {
   }
   return {
     ...view,
-    routes: view.routes.map((route, index) => (faulty.has(index) ? { ...route, action: UNAVAILABLE } : route)),
+    routes: view.routes.map((route, index) =>
+      faulty.has(index) ? { ...route, action: UNAVAILABLE, policy: {} } : route,
+    ),
   };
 }
 

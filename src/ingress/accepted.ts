@@ -7,15 +7,15 @@ import type { Ingress, IngressClass } from '../cluster/objects.ts';
 import { deepEqual, type Engine, type Key, type Pass, type Reader, type Table } from '../derive.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { type ObjectKey, objectKey, objectRef } from '../model/object-ref.ts';
-import { contentOf, parseBool } from './annotation.ts';
 import { type ClassOptions, refuseClass } from './class.ts';
+import { parseBool } from './declaration/codecs.ts';
+import { contentOf } from './declaration/content.ts';
 import { diagnose } from './diagnose.ts';
+import { GLOBAL } from './global-options.ts';
 import { changedProtections, type Protection } from './protective.ts';
-import { type Refusal, type RefusalOptions, refusalsOf } from './refusal.ts';
+import { type AcceptancePolicy, type Refusal, type RefusalOptions, refusalsOf } from './refusal.ts';
 
 export interface AcceptOptions extends ClassOptions, RefusalOptions {
-  /** Without its slash: `nginx.ingress.kubernetes.io`. */
-  readonly annotationsPrefix: string;
   /** `--disable-catch-all`: an Ingress with `spec.defaultBackend` is not served. */
   readonly disableCatchAll?: boolean;
 }
@@ -37,12 +37,13 @@ export interface AcceptSources {
   readonly ingresses: Table<Ingress>;
   readonly ingressClasses: Table<IngressClass>;
   readonly memory: Table<MemoryEntry>;
+  readonly policy: Table<AcceptancePolicy>;
 }
 
 /** Unit per Ingress. */
 export function deriveAcceptedIngresses(
   engine: Engine,
-  { ingresses, ingressClasses, memory }: AcceptSources,
+  { ingresses, ingressClasses, memory, policy }: AcceptSources,
   options: AcceptOptions,
 ): Table<AcceptedIngress> {
   const presence = deriveClassPresence(engine, ingressClasses);
@@ -58,7 +59,8 @@ export function deriveAcceptedIngresses(
       };
       const exclusion = refuseClass(ingress, classes, options) ?? refuseFeature(ingress, options);
       if (exclusion !== undefined) return { state: 'excluded', missingProtections: [], diagnostics: [exclusion] };
-      const refusals = refusalsOf(ingress, options);
+      const rules = read(policy, GLOBAL);
+      const refusals = rules === undefined ? [] : refusalsOf(ingress, rules, options);
       if (refusals.length === 0) return { state: 'current', ingress, missingProtections: [], diagnostics: [] };
       const former = formerVersion(ingress, read, memory);
       return former === undefined ? refuse(ingress, refusals) : hold(ingress, former, refusals, options);
@@ -97,9 +99,9 @@ function hold(
   ingress: Ingress,
   former: Ingress,
   refusals: readonly Refusal[],
-  { annotationsPrefix }: AcceptOptions,
+  { annotationsPrefix, proxy }: AcceptOptions,
 ): AcceptedIngress {
-  const missingProtections = changedProtections(former.annotations, ingress.annotations, annotationsPrefix);
+  const missingProtections = changedProtections(former.annotations, ingress.annotations, annotationsPrefix, proxy);
   const keys = missingProtections.map(({ key }) => key).join(', ');
   const version = former.generation === undefined ? 'the version before' : `generation ${former.generation}`;
   const instead =

@@ -1,7 +1,7 @@
 import type { IngressBackend, Service } from '../cluster/objects.ts';
 import type { Reader, Table } from '../derive.ts';
 import type { DiagnosticCode } from '../model/diagnostic.ts';
-import type { ClusterReference } from '../model/proxy-model.ts';
+import type { ClusterPolicy, ClusterReference } from '../model/proxy-model.ts';
 import { quote } from './diagnose.ts';
 import { externalPort, type ReadExternalName } from './external-name.ts';
 import { clusterReference } from './names.ts';
@@ -35,7 +35,7 @@ const PORT = /^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$/i;
 export function resolveBackend(
   read: Reader,
   { services, readExternalName }: BackendSources,
-  namespace: string,
+  { namespace, cluster: policy }: { readonly namespace: string; readonly cluster: ClusterPolicy },
   backend: IngressBackend,
 ): ResolvedBackend {
   const { service: target, resource } = backend;
@@ -51,13 +51,15 @@ export function resolveBackend(
   if (!PORT.test(port)) return { problem: invalid(`${quote(port)} is no port of a Service`, 'service.port') };
   const key = `${namespace}/${target.name}`;
   const service = read(services, key);
-  const asWritten = reference(namespace, target.name, port);
+  const reference = (port: string) =>
+    clusterReference({ namespace, service: target.name, port }, Object.keys(policy).length === 0 ? undefined : policy);
+  const asWritten = reference(port);
   if (service === undefined) {
     const message = `Service ${key} does not exist`;
     return { cluster: asWritten, problem: { code: 'ServiceNotFound', message, field: 'service.name' } };
   }
   const servicePort = findServicePort(service, port);
-  const cluster = servicePort === undefined ? asWritten : reference(namespace, target.name, String(servicePort.port));
+  const cluster = servicePort === undefined ? asWritten : reference(String(servicePort.port));
   const problem =
     service.type === 'ExternalName'
       ? externalProblem(service, cluster.port, readExternalName)

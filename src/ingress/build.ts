@@ -19,11 +19,13 @@ import { deriveCertificateExpiry } from './certificate-expiry.ts';
 import { deriveClusters, deriveEndpointsReferences } from './cluster.ts';
 import { deriveDefaultBackend } from './default-backend.ts';
 import { diagnose } from './diagnose.ts';
+import { deriveDefaultEffects } from './effects.ts';
 import { deriveEndpoints } from './endpoints.ts';
 import { externalNameReader } from './external-name.ts';
-import { deriveGlobalOptions } from './global-options.ts';
+import { deriveAcceptancePolicy, deriveGlobalOptions } from './global-options.ts';
 import { deriveHeld } from './held.ts';
 import { indexByHost } from './ingresses-by-host.ts';
+import { deriveProxySettings } from './proxy-settings.ts';
 import {
   certificateMemory,
   deriveCertificateNames,
@@ -79,16 +81,25 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
     services,
     readExternalName: externalNameReader({ disabled: options.disableSvcExternalName ?? false }),
   };
-  const globalOptions = deriveGlobalOptions(engine, state.configMaps, options.configMap);
-  const acceptedIngresses = deriveAcceptedIngresses(engine, state, options);
-  const servedIngresses = deriveServedIngresses(engine, acceptedIngresses, options);
+  const globalOptions = deriveGlobalOptions(engine, state.configMaps, options);
+  const policy = deriveAcceptancePolicy(engine, globalOptions);
+  const acceptedIngresses = deriveAcceptedIngresses(engine, { ...state, policy }, options);
+  const servedIngresses = deriveServedIngresses(engine, { ...state, acceptedIngresses, globalOptions }, options);
   const hosts = indexByHost(engine, servedIngresses);
   const certificates = deriveSecretCertificates(engine, { ...state, servedIngresses, defaultSslCertificate });
   const certificateExpiry = deriveCertificateExpiry(engine, state, certificates);
   const names = deriveCertificateNames(engine, certificates);
   const hostTls = deriveHostTls(engine, hosts, names);
   const defaultBackend = deriveDefaultBackend(engine, services, options.defaultBackendService);
-  const virtualHosts = deriveVirtualHosts(engine, { hosts, hostTls, globalOptions, defaultBackend, ...backends });
+  const defaultEffects = deriveDefaultEffects(engine, globalOptions, options.proxy);
+  const virtualHosts = deriveVirtualHosts(engine, {
+    hosts,
+    hostTls,
+    globalOptions,
+    defaultEffects,
+    defaultBackend,
+    ...backends,
+  });
   const streams = deriveStreamServices(engine, { configMaps: state.configMaps, ...backends }, options);
   const streamServices = streams.entries;
   const clusters = deriveClusters(engine, { virtualHosts, streamServices, localEndpoints, ...backends });
@@ -109,6 +120,7 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
   );
   return {
     model: {
+      settings: deriveProxySettings(engine, globalOptions),
       listeners,
       streamListeners: streamListeners.listeners,
       virtualHosts,

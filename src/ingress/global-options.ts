@@ -2,12 +2,16 @@ import type { ConfigMap } from '../cluster/objects.ts';
 import type { Engine, Table } from '../derive.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { type ObjectKey, type ObjectRef, objectRef } from '../model/object-ref.ts';
-import { diagnose } from './diagnose.ts';
-import { protectiveKeys } from './protective.ts';
+import type { ConfigMapValues } from './config-map/keys.ts';
+import { type ConfigMapReading, DEFAULT_VALUES, readConfigMap } from './config-map/reading.ts';
+import type { ProxyName } from './declaration/support.ts';
+import { diagnose, quote } from './diagnose.ts';
+import type { AcceptancePolicy } from './refusal.ts';
 
 /** What the ConfigMap (`--configmap`) asks of every host. */
 export interface GlobalOptions {
-  /** Keys that protect every backend; while there is one, all of them are closed. */
+  readonly values: ConfigMapValues;
+  /** Keys that protect every backend and cannot be honoured; while there is one, all of them are closed. */
   readonly protective: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
 }
@@ -18,31 +22,54 @@ export const GLOBAL = 'global';
 export function deriveGlobalOptions(
   engine: Engine,
   configMaps: Table<ConfigMap>,
-  configMap: ObjectKey | undefined,
+  { configMap, proxy }: { readonly configMap?: ObjectKey; readonly proxy: ProxyName },
 ): Table<GlobalOptions> {
   return engine.derive<GlobalOptions>('global-options', [GLOBAL], (_, read) => {
-    if (configMap === undefined) return { protective: [], diagnostics: [] };
+    if (configMap === undefined) return { values: DEFAULT_VALUES, protective: [], diagnostics: [] };
     const ref = objectRef('ConfigMap', configMap);
     const data = read(configMaps, configMap)?.data;
     if (data === undefined) {
       const message = 'does not exist (--configmap); everything is at its default';
-      return { protective: [], diagnostics: [diagnose(ref, 'warning', 'ConfigMapNotFound', message)] };
+      const diagnostics = [diagnose(ref, 'warning', 'ConfigMapNotFound', message)];
+      return { values: DEFAULT_VALUES, protective: [], diagnostics };
     }
-    const protective = protectiveKeys(data);
-    return { protective, diagnostics: reportKeys(ref, data, protective) };
+    const reading = readConfigMap(data, proxy);
+    const { values, protective } = reading;
+    return { values, protective, diagnostics: report(ref, reading) };
   });
 }
 
-function reportKeys(ref: ObjectRef, data: ConfigMap['data'], protective: readonly string[]): Diagnostic[] {
-  const diagnostics: Diagnostic[] = [];
-  if (protective.length > 0) {
-    const message = `${protective.join(', ')}: not supported yet; every path of every Ingress answers 503`;
-    diagnostics.push(diagnose(ref, 'error', 'ProtectionUnavailable', message, 'data'));
-  }
-  const others = Object.keys(data).filter((key) => data[key]?.trim() !== '' && !protective.includes(key));
-  if (others.length > 0) {
-    const message = `${others.toSorted().join(', ')}: not supported yet and without effect`;
-    diagnostics.push(diagnose(ref, 'warning', 'ConfigMapKeyUnsupported', message, 'data'));
-  }
-  return diagnostics;
+/** One unit: the part of the ConfigMap that decides which Ingresses are taken, so that no other key moves them. */
+export function deriveAcceptancePolicy(engine: Engine, globalOptions: Table<GlobalOptions>): Table<AcceptancePolicy> {
+  return engine.derive<AcceptancePolicy>('acceptance-policy', [GLOBAL], (_, read) => {
+    const values = read(globalOptions, GLOBAL)?.values ?? DEFAULT_VALUES;
+    return {
+      'annotations-risk-level': values['annotations-risk-level'],
+      'annotation-value-word-blocklist': values['annotation-value-word-blocklist'],
+      'allow-snippet-annotations': values['allow-snippet-annotations'],
+    };
+  });
+}
+
+const CODES = {
+  invalid: 'ConfigMapKeyInvalid',
+  unsupported: 'ConfigMapKeyUnsupported',
+  unknown: 'ConfigMapKeyUnknown',
+} as const;
+
+function report(ref: ObjectRef, { protective, findings }: ConfigMapReading): Diagnostic[] {
+  return findings.map(({ key, kind, reason }) => {
+    const field = `data[${quote(key)}]`;
+    if (protective.includes(key)) {
+      return diagnose(
+        ref,
+        'error',
+        'ProtectionUnavailable',
+        `${reason}; every path of every Ingress answers 503`,
+        field,
+      );
+    }
+    const instead = kind === 'invalid' ? 'the default stays in force' : 'it has no effect';
+    return diagnose(ref, 'warning', CODES[kind], `${reason}; ${instead}`, field);
+  });
 }

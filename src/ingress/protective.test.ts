@@ -1,33 +1,31 @@
 import { describe, expect, test } from 'vitest';
-import { protectiveAnnotations, protectiveKeys } from './protective.ts';
+import { readAnnotations } from './annotation-reading.ts';
+import { changedProtections, missingProtections } from './protective.ts';
 
 const prefix = 'nginx.ingress.kubernetes.io';
-const keysOf = (annotations: Record<string, string>) =>
-  protectiveAnnotations(annotations, prefix).map(({ key }) => key);
+const missing = (annotations: Record<string, string>) =>
+  missingProtections(readAnnotations(annotations, prefix, 'envoy'));
 
-describe('protective annotations', () => {
+describe('protective annotations that cannot be honoured', () => {
   test.each([
-    'auth-type',
-    'auth-url',
-    'auth-tls-secret',
-    'auth-tls-match-cn',
-    'allowlist-source-range',
-    'whitelist-source-range',
-    'denylist-source-range',
-    'satisfy',
-    'enable-modsecurity',
-    'modsecurity-snippet',
-    'configuration-snippet',
-    'server-snippet',
-    'stream-snippet',
-    'auth-snippet',
-    'enable-global-auth',
-  ])('%s protects', (name) => {
-    expect(keysOf({ [`${prefix}/${name}`]: 'true' })).toEqual([`${prefix}/${name}`]);
+    ['auth-type', 'basic'],
+    ['auth-url', 'http://auth'],
+    ['auth-tls-secret', 'shop/ca'],
+    ['auth-tls-match-cn', 'CN=client'],
+    ['satisfy', 'any'],
+    ['enable-modsecurity', 'true'],
+    ['modsecurity-snippet', 'SecRuleEngine On'],
+    ['configuration-snippet', 'deny all;'],
+    ['server-snippet', 'deny all;'],
+    ['stream-snippet', 'deny all;'],
+    ['auth-snippet', 'deny all;'],
+    ['enable-global-auth', 'true'],
+  ])('%s closes', (name, value) => {
+    expect(missing({ [`${prefix}/${name}`]: value }).map(({ key }) => key)).toEqual([`${prefix}/${name}`]);
   });
 
   test.each([
-    ['another annotation', `${prefix}/proxy-body-size`, '1m'],
+    ['another annotation', `${prefix}/proxy-read-timeout`, '5'],
     ['another prefix', 'example.com/auth-url', 'http://auth'],
     ['no prefix', 'auth-url', 'http://auth'],
     ['an empty value', `${prefix}/auth-url`, ''],
@@ -35,32 +33,22 @@ describe('protective annotations', () => {
     ['a firewall that is off', `${prefix}/enable-modsecurity`, 'false'],
     ['rules that are off', `${prefix}/enable-owasp-core-rules`, ' F '],
   ])('%s does not', (_, key, value) => {
-    expect(keysOf({ [key]: value })).toEqual([]);
+    expect(missing({ [key]: value })).toEqual([]);
   });
 
   test('a switch that is no boolean counts as on', () => {
-    expect(keysOf({ [`${prefix}/enable-modsecurity`]: 'no' })).toHaveLength(1);
+    expect(missing({ [`${prefix}/enable-modsecurity`]: 'no' })).toHaveLength(1);
   });
 
   test('client certificates and server snippets concern the whole host', () => {
-    const all = protectiveAnnotations(
-      { [`${prefix}/auth-tls-secret`]: 'a/b', [`${prefix}/auth-url`]: 'http://auth' },
-      prefix,
-    );
+    const all = missing({ [`${prefix}/auth-tls-secret`]: 'a/b', [`${prefix}/auth-url`]: 'http://auth' });
     expect(all.map(({ hostWide }) => hostWide)).toEqual([true, false]);
   });
-});
 
-describe('protective keys of the ConfigMap', () => {
-  test.each([
-    [{ 'global-auth-url': 'http://auth' }, ['global-auth-url']],
-    [
-      { 'block-cidrs': '10.0.0.0/8', 'whitelist-source-range': '10.0.0.0/8' },
-      ['whitelist-source-range', 'block-cidrs'],
-    ],
-    [{ 'enable-modsecurity': 'true' }, ['enable-modsecurity']],
-    [{ 'enable-modsecurity': 'false', 'global-auth-url': '', 'use-gzip': 'true' }, []],
-  ])('%j', (data, keys) => {
-    expect(protectiveKeys(data)).toEqual(keys);
+  test('what a later version adds or changes is told apart from what it keeps', () => {
+    const before = { [`${prefix}/auth-url`]: 'http://a', [`${prefix}/auth-method`]: 'GET' };
+    const after = { ...before, [`${prefix}/auth-url`]: 'http://b', [`${prefix}/satisfy`]: 'any' };
+    const changed = changedProtections(before, after, prefix, 'envoy').map(({ key }) => key);
+    expect(changed).toEqual([`${prefix}/auth-url`, `${prefix}/satisfy`]);
   });
 });

@@ -1,14 +1,29 @@
 import type { Ingress } from '../cluster/objects.ts';
+import { type AnnotationReading, readAnnotations } from './annotation-reading.ts';
+import type { ConfigMapValues } from './config-map/keys.ts';
+import { risks } from './declaration/risk.ts';
+import type { ProxyName } from './declaration/support.ts';
 import { inspectDeeply } from './deep-inspection.ts';
+import { quote } from './diagnose.ts';
 
 export interface RefusalOptions {
   /** `--deep-inspect`, which is on unless this is `false`. */
   readonly deepInspect?: boolean;
+  /** Without its slash: `nginx.ingress.kubernetes.io`. */
+  readonly annotationsPrefix: string;
+  /** Which proxy is to be configured. */
+  readonly proxy: ProxyName;
 }
+
+/** What the ConfigMap says about the Ingresses that are taken. */
+export type AcceptancePolicy = Pick<
+  ConfigMapValues,
+  'annotations-risk-level' | 'annotation-value-word-blocklist' | 'allow-snippet-annotations'
+>;
 
 /** Why a version of an Ingress is not taken, neither in part: a new Ingress is not served, an old one keeps what it was. */
 export interface Refusal {
-  /** Path inside the Ingress: `spec.rules[0].host`, `metadata.annotations`. */
+  /** Path inside the Ingress: `spec.rules[0].host`, `metadata.annotations[…]`. */
   readonly field: string;
   /** The value and what is wrong with it, to be followed by what happens instead. */
   readonly reason: string;
@@ -18,6 +33,30 @@ export interface Refusal {
  * Everything for which ingress-nginx leaves out a version of an Ingress as a whole (values that fail validation, annotations
  * above the permitted risk). What makes one path or one annotation unusable is no refusal.
  */
-export function refusalsOf(ingress: Ingress, { deepInspect = true }: RefusalOptions): Refusal[] {
-  return deepInspect ? inspectDeeply(ingress) : [];
+export function refusalsOf(ingress: Ingress, policy: AcceptancePolicy, options: RefusalOptions): Refusal[] {
+  const { deepInspect = true, annotationsPrefix, proxy } = options;
+  const readings = readAnnotations(ingress.annotations, annotationsPrefix, proxy);
+  return [...(deepInspect ? inspectDeeply(ingress) : []), ...readings.flatMap((reading) => refuse(reading, policy))];
+}
+
+function refuse(reading: AnnotationReading, policy: AcceptancePolicy): Refusal[] {
+  const reason = reasonToRefuse(reading, policy);
+  return reason === undefined ? [] : [{ field: annotationField(reading.key), reason }];
+}
+
+function reasonToRefuse({ name, text, declaration, outcome }: AnnotationReading, policy: AcceptancePolicy) {
+  const word = policy['annotation-value-word-blocklist'].find((blocked) => text.includes(blocked));
+  if (word !== undefined) return `the value holds ${quote(word)}, which annotation-value-word-blocklist refuses`;
+  if (declaration === undefined) return undefined;
+  const level = policy['annotations-risk-level'];
+  if (risks.indexOf(declaration.risk) > risks.indexOf(level))
+    return `its risk is ${declaration.risk}, and annotations-risk-level allows ${level}`;
+  if (name.endsWith('-snippet') && !policy['allow-snippet-annotations'])
+    return 'snippets are not allowed here (allow-snippet-annotations)';
+  return outcome.kind === 'invalid' && outcome.then === 'refuse' ? outcome.reason : undefined;
+}
+
+/** The field of an annotation: `metadata.annotations["nginx.ingress.kubernetes.io/app-root"]`. */
+export function annotationField(key: string): string {
+  return `metadata.annotations[${quote(key)}]`;
 }

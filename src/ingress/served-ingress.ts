@@ -1,25 +1,37 @@
-import type { Ingress, IngressBackend, IngressTls } from '../cluster/objects.ts';
-import type { Engine, Table } from '../derive.ts';
+import type { ConfigMap, Ingress, IngressBackend, IngressTls, Secret, Service } from '../cluster/objects.ts';
+import type { Engine, Reader, Table } from '../derive.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { type ObjectKey, objectKey, objectRef } from '../model/object-ref.ts';
-import { DEFAULT_HOST, type HostName, type PathMatch } from '../model/proxy-model.ts';
+import {
+  type ClusterPolicy,
+  DEFAULT_HOST,
+  type HostName,
+  type PathMatch,
+  type RoutePolicy,
+} from '../model/proxy-model.ts';
 import type { AcceptedIngress, AcceptOptions } from './accepted.ts';
-import { contentOf, parseBool } from './annotation.ts';
+import { readAnnotations } from './annotation-reading.ts';
+import { reportAnnotations } from './annotation-report.ts';
+import { DEFAULT_VALUES } from './config-map/reading.ts';
+import type { FeatureContext, HostEffects } from './declaration/annotation.ts';
+import { parseBool } from './declaration/codecs.ts';
+import { contentOf } from './declaration/content.ts';
 import { diagnose, quote } from './diagnose.ts';
+import { effectsOf } from './effects.ts';
+import { GLOBAL, type GlobalOptions } from './global-options.ts';
 import { parseHost } from './host.ts';
 import { parsePath } from './path.ts';
-import { type Protection, protectiveAnnotations } from './protective.ts';
+import { missingProtections, type Protection } from './protective.ts';
 
-export type IngressOptions = Pick<AcceptOptions, 'annotationsPrefix'>;
+export type IngressOptions = Pick<AcceptOptions, 'annotationsPrefix' | 'proxy'>;
 
-/** Switches whose `false` asks for what happens anyway. */
-const OFF_BY_DEFAULT: ReadonlySet<string> = new Set([
-  'canary',
-  'enable-modsecurity',
-  'enable-owasp-core-rules',
-  'force-ssl-redirect',
-  'use-regex',
-]);
+export interface IngressSources {
+  readonly acceptedIngresses: Table<AcceptedIngress>;
+  readonly globalOptions: Table<GlobalOptions>;
+  readonly configMaps: Table<ConfigMap>;
+  readonly secrets: Table<Secret>;
+  readonly services: Table<Service>;
+}
 
 /** An Ingress as it is to be served: of our class, with hosts and paths that requests can carry. */
 export interface ServedIngress {
@@ -32,7 +44,14 @@ export interface ServedIngress {
   /** It has no rules, only a default backend: it answers every host that nobody claims. */
   readonly catchAll: boolean;
   readonly tls: readonly IngressTls[];
+  /** Why its paths are closed; empty where they are open. */
   readonly protections: readonly Protection[];
+  /** Of every path, as its annotations and the ConfigMap ask for it. */
+  readonly route: RoutePolicy;
+  /** Of the connections to its backends, as its annotations ask for it. */
+  readonly cluster: ClusterPolicy;
+  /** What it asks of its hosts. */
+  readonly host: HostEffects;
   /** Its paths are meant as regular expressions, which turns the whole host to regular expressions in ingress-nginx. */
   readonly regex: boolean;
 }
@@ -71,25 +90,51 @@ export function hostsOf(served: ServedIngress): Set<HostName> {
 /** Unit per Ingress. */
 export function deriveServedIngresses(
   engine: Engine,
-  accepted: Table<AcceptedIngress>,
+  sources: IngressSources,
   options: IngressOptions,
 ): Table<IngressDecision> {
-  return engine.derive<IngressDecision>('served-ingress', accepted, (key, read) => {
-    const version = read(accepted, key);
+  return engine.derive<IngressDecision>('served-ingress', sources.acceptedIngresses, (key, read) => {
+    const version = read(sources.acceptedIngresses, key);
     if (version?.ingress === undefined) return { diagnostics: [] };
-    return serve(version.ingress, version.missingProtections, options);
+    const context = featureContext(version.ingress, read, sources, options);
+    return serve(version.ingress, version.missingProtections, context, options);
   });
 }
 
+function featureContext(
+  ingress: Ingress,
+  read: Reader,
+  { globalOptions, configMaps, secrets, services }: IngressSources,
+  { proxy }: IngressOptions,
+): FeatureContext {
+  return {
+    ingress,
+    proxy,
+    global: read(globalOptions, GLOBAL)?.values ?? DEFAULT_VALUES,
+    configMap: (key) => read(configMaps, key),
+    secret: (key) => read(secrets, key),
+    service: (key) => read(services, key),
+  };
+}
+
 /** `missing`: what a newer, refused version protects; it closes the paths as what is written here and cannot be honoured. */
-function serve(ingress: Ingress, missing: readonly Protection[], options: IngressOptions): IngressDecision {
+function serve(
+  ingress: Ingress,
+  missing: readonly Protection[],
+  context: FeatureContext,
+  { annotationsPrefix: prefix, proxy }: IngressOptions,
+): IngressDecision {
   const { annotations, defaultBackend, tls, namespace, creationTimestamp } = ingress;
-  const { annotationsPrefix: prefix } = options;
   const diagnostics: Diagnostic[] = [];
-  const protections = protectiveAnnotations(annotations, prefix);
+  const readings = readAnnotations(annotations, prefix, proxy);
+  const effects = effectsOf(readings, context);
   const rules = serveRules(ingress, diagnostics);
-  reportAnnotations(ingress, prefix, protections, diagnostics);
+  diagnostics.push(...reportAnnotations(ingress, { readings, effects, global: context.global }));
   diagnostics.push(...reportUnusedTls(ingress, rules));
+  const denied = [
+    ...readings.flatMap(({ key, outcome }) => (outcome.kind === 'invalid' && outcome.then === 'deny' ? [key] : [])),
+    ...effects.denied.map(({ annotation }) => `${prefix}/${annotation}`),
+  ];
   const served: ServedIngress = {
     key: objectKey(ingress),
     namespace,
@@ -98,7 +143,10 @@ function serve(ingress: Ingress, missing: readonly Protection[], options: Ingres
     ...(defaultBackend === undefined ? {} : { defaultBackend }),
     catchAll: ingress.rules.length === 0 && defaultBackend !== undefined,
     tls,
-    protections: [...protections, ...missing],
+    protections: [...missingProtections(readings), ...denied.map((key) => ({ key, hostWide: false })), ...missing],
+    route: effects.route,
+    cluster: effects.cluster,
+    host: effects.host,
     regex: isOn(ingress, `${prefix}/use-regex`) || contentOf(annotations, `${prefix}/rewrite-target`) !== undefined,
   };
   return { served, diagnostics };
@@ -141,35 +189,6 @@ function reportUnusedTls(ingress: Ingress, rules: readonly ServedRule[]): Diagno
   const message =
     'no rule that is served names a host, so spec.tls is without effect: the default certificate answers, and plain HTTP is not redirected';
   return [diagnose(objectRef('Ingress', objectKey(ingress)), 'warning', 'TlsWithoutHost', message, 'spec.tls')];
-}
-
-/** With these ingress-nginx takes the paths of the host for regular expressions. */
-const REGEX: ReadonlySet<string> = new Set(['use-regex', 'rewrite-target']);
-
-function reportAnnotations(
-  ingress: Ingress,
-  prefix: string,
-  protections: readonly Protection[],
-  diagnostics: Diagnostic[],
-): void {
-  const ref = objectRef('Ingress', objectKey(ingress));
-  const protective = protections.map(({ key }) => key);
-  if (protective.length > 0) {
-    const message = `${protective.join(', ')}: not supported yet; what it protects answers 503`;
-    diagnostics.push(diagnose(ref, 'error', 'ProtectionUnavailable', message, 'metadata.annotations'));
-  }
-  const others = Object.entries(ingress.annotations)
-    .filter(([key, value]) => key.startsWith(`${prefix}/`) && value.trim() !== '' && !protective.includes(key))
-    .filter(([key, value]) => !(OFF_BY_DEFAULT.has(key.slice(prefix.length + 1)) && parseBool(value.trim()) === false))
-    .map(([key]) => key)
-    .toSorted();
-  if (others.length > 0) {
-    const literally = others.some((key) => REGEX.has(key.slice(prefix.length + 1)))
-      ? '; paths are taken literally'
-      : '';
-    const message = `${others.join(', ')}: not supported yet and without effect${literally}`;
-    diagnostics.push(diagnose(ref, 'warning', 'IngressFeatureUnsupported', message, 'metadata.annotations'));
-  }
 }
 
 function isOn(ingress: Ingress, key: string): boolean {

@@ -125,6 +125,7 @@ export function defaultOptions(generated: PemPair): BuildOptions {
     watchIngressWithoutClass: false,
     classNameWithoutObjects: true,
     annotationsPrefix: 'nginx.ingress.kubernetes.io',
+    proxy: 'envoy',
     httpPort: 80,
     httpsPort: 443,
     generatedCertificate: { chain: generated.chain, key: new PrivateKey(generated.key) },

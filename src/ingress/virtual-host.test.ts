@@ -301,26 +301,43 @@ describe('what protects is never served open', () => {
       annotations: Object.fromEntries(Object.entries(annotations).map(([name, value]) => [`${prefix}/${name}`, value])),
     });
 
+  const fieldOf = (name: string) => `metadata.annotations["${prefix}/${name}"]`;
+
   test('its paths answer 503 without a redirect, the paths of others are served', () => {
     const made = world(
       guarded({ 'auth-url': 'http://auth' }, { '/admin': 'web:80' }),
       ingress('shop/open', on({ '/': 'web:80' })),
     );
     expect(made.routes(host)).toEqual(['prefix /admin → 503', 'prefix / → shop/web/80 (https)']);
-    expect(made.complaints()).toEqual(['ProtectionUnavailable Ingress shop/guarded metadata.annotations']);
-    expect(made.diagnostics()[0]?.message).toContain(`${prefix}/auth-url`);
+    expect(made.complaints()).toEqual([`ProtectionUnavailable Ingress shop/guarded ${fieldOf('auth-url')}`]);
   });
 
-  test.each(['auth-tls-secret', 'server-snippet'])('%s closes the whole host', (name) => {
-    const made = world(
+  test.each([
+    ['auth-tls-secret', {}],
+    ['server-snippet', { 'annotations-risk-level': 'Critical', 'allow-snippet-annotations': 'true' }],
+  ])('%s closes the whole host', (name, allowed) => {
+    const made = new World(generated, { configMap: 'ingress/config' });
+    made.apply(
+      web,
+      ...slices,
+      configMap('ingress/config', allowed),
       guarded({ [name]: 'shop/ca' }, { '/admin': 'web:80' }),
       ingress('shop/open', on({ '/': 'web:80' })),
     );
     expect(made.routes(host)).toEqual(['prefix /admin → 503', 'prefix / → 503']);
     expect(made.complaints()).toEqual([
-      'ProtectionUnavailable Ingress shop/guarded metadata.annotations',
+      `ProtectionUnavailable Ingress shop/guarded ${fieldOf(name)}`,
       'ProtectionUnavailable Ingress shop/open spec.rules',
     ]);
+  });
+
+  test('an Ingress with a snippet that nobody allows is not served at all', () => {
+    const made = world(
+      guarded({ 'server-snippet': 'deny all;' }, { '/admin': 'web:80' }),
+      ingress('shop/open', on({ '/': 'web:80' })),
+    );
+    expect(made.routes(host)).toEqual(['prefix / → shop/web/80']);
+    expect(made.complaints()).toEqual([`IngressRefused Ingress shop/guarded ${fieldOf('server-snippet')}`]);
   });
 
   test('so do regular expressions beside something protective, since nobody can tell what it covers', () => {
@@ -342,15 +359,16 @@ describe('what protects is never served open', () => {
 
   test('a key of the ConfigMap closes every Ingress until it is gone', () => {
     const made = new World(generated, { configMap: 'ingress/config' });
-    const keys = { 'whitelist-source-range': '10.0.0.0/8', 'use-gzip': 'true' };
+    const keys = { 'whitelist-source-range': '10.0.0.0/8', 'no-such-key': 'true' };
     made.apply(web, ...slices, ingress('shop/a', on({ '/': 'web:80' })), configMap('ingress/config', keys));
     expect(made.routes(host)).toEqual(['prefix / → 503']);
     expect(made.routes('*')).toEqual(['exact /healthz → 200', 'prefix / → 404']);
-    const unsupported = 'ConfigMapKeyUnsupported ConfigMap ingress/config data';
-    expect(made.complaints()).toEqual([unsupported, 'ProtectionUnavailable ConfigMap ingress/config data']);
-    made.apply(configMap('ingress/config', { 'use-gzip': 'true' }));
+    const unknown = 'ConfigMapKeyUnknown ConfigMap ingress/config data["no-such-key"]';
+    const protection = 'ProtectionUnavailable ConfigMap ingress/config data["whitelist-source-range"]';
+    expect(made.complaints()).toEqual([unknown, protection]);
+    made.apply(configMap('ingress/config', { 'no-such-key': 'true' }));
     expect(made.routes(host)).toEqual(['prefix / → shop/web/80']);
-    expect(made.complaints()).toEqual([unsupported]);
+    expect(made.complaints()).toEqual([unknown]);
     made.apply(configMap('ingress/config', {}));
     expect(made.complaints()).toEqual([]);
     made.apply(remove(configMap('ingress/config', {})));
@@ -358,11 +376,16 @@ describe('what protects is never served open', () => {
   });
 
   test('annotations without effect are named', () => {
-    const made = world(
-      guarded({ 'proxy-body-size': '8m', 'use-regex': 'false', canary: 'false', 'cors-max-age': ' ' }, {}),
-    );
-    expect(made.complaints()).toEqual(['IngressFeatureUnsupported Ingress shop/guarded metadata.annotations']);
-    expect(made.diagnostics()[0]?.message).toMatch(/^nginx.ingress.kubernetes.io\/proxy-body-size: /);
+    const made = world(guarded({ 'proxy-read-timeouts': '8', 'proxy-send-timeout': '60s', 'cors-max-age': ' ' }, {}));
+    expect(made.complaints()).toEqual([
+      `AnnotationInvalid Ingress shop/guarded ${fieldOf('proxy-send-timeout')}`,
+      `AnnotationUnknown Ingress shop/guarded ${fieldOf('proxy-read-timeouts')}`,
+    ]);
+    const messages = made.diagnostics().map(({ message }) => message);
+    expect(messages).toEqual([
+      'no annotation of that name is known, and it has no effect; did you mean proxy-read-timeout?',
+      '"60s" is not a whole number of seconds; 60 holds instead',
+    ]);
   });
 
   test('a canary takes no request', () => {

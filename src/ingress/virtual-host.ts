@@ -4,6 +4,7 @@ import { objectRef } from '../model/object-ref.ts';
 import {
   DEFAULT_HOST,
   type HostName,
+  type PathMatch,
   type Route,
   type RouteAction,
   type RoutePolicy,
@@ -13,6 +14,7 @@ import { type BackendSources, resolveBackend } from './backend.ts';
 import { type Claim, claimsOn, idleDefaultBackends, type LostClaim, settleClaims } from './conflicts.ts';
 import { DEFAULT_BACKEND, type DefaultBackend } from './default-backend.ts';
 import { diagnose } from './diagnose.ts';
+import type { MergedEffects } from './effects.ts';
 import { GLOBAL, type GlobalOptions } from './global-options.ts';
 import { type HostIndex, ingressesOf } from './ingresses-by-host.ts';
 import { HEALTHY, NOT_FOUND, UNAVAILABLE } from './pages.ts';
@@ -24,11 +26,12 @@ export interface VirtualHostSources extends BackendSources {
   readonly hosts: HostIndex;
   readonly hostTls: Table<HostTls>;
   readonly globalOptions: Table<GlobalOptions>;
+  readonly defaultEffects: Table<MergedEffects>;
   readonly defaultBackend: Table<DefaultBackend>;
 }
 
 const NO_POLICY: RoutePolicy = {};
-const TO_HTTPS: RoutePolicy = { httpsRedirect: { status: 308 } };
+const NO_EFFECTS = { route: NO_POLICY, host: {} };
 const HEALTH_PATH = '/healthz';
 /**
  * Where ACME servers look for the proof that a host is under control. Paths of Ingresses that begin so are not redirected, whatever
@@ -66,8 +69,8 @@ interface HostContext {
   readonly read: Reader;
   readonly sources: VirtualHostSources;
   readonly ingresses: readonly ServedIngress[];
-  /** Policy of the routes that are open. */
-  readonly policy: RoutePolicy;
+  /** Whether it has TLS, so that plain HTTP may be redirected. */
+  readonly tls: boolean;
   /** Every path is closed: something protects the whole host, or every host. */
   readonly closed: boolean;
   readonly diagnostics: Diagnostic[];
@@ -83,7 +86,7 @@ function buildVirtualHost(host: HostName, read: Reader, sources: VirtualHostSour
     read,
     sources,
     ingresses,
-    policy: read(sources.hostTls, host)?.tls ? TO_HTTPS : NO_POLICY,
+    tls: read(sources.hostTls, host)?.tls ?? false,
     closed: globallyClosed || protectors.length > 0,
     diagnostics,
   };
@@ -106,12 +109,22 @@ function claimedRoute(claim: Claim, context: HostContext): Route {
   // A denied location answers before it redirects, as in ingress-nginx.
   if (context.closed || ingress.protections.length > 0)
     return { match, action: UNAVAILABLE, policy: NO_POLICY, origin };
-  const policy = match.path.startsWith(ACME_CHALLENGES) ? NO_POLICY : context.policy;
-  return { match, action: forward(claim, context), policy, origin };
+  return { match, action: forward(claim, context), policy: policyOf(ingress, match, context), origin };
+}
+
+/** The policy of a path of an open Ingress; where there is none, of what the ConfigMap asks for. */
+function policyOf(
+  { route, host }: Pick<ServedIngress, 'route' | 'host'>,
+  { path }: PathMatch,
+  { tls }: HostContext,
+): RoutePolicy {
+  const { withTls = false, always = false } = host.httpsRedirect ?? {};
+  const redirects = (always || (withTls && tls)) && !path.startsWith(ACME_CHALLENGES);
+  return redirects ? { ...route, httpsRedirect: { status: 308 } } : route;
 }
 
 function forward({ ingress, field, backend }: Claim, { read, sources, diagnostics }: HostContext): RouteAction {
-  const { cluster, problem } = resolveBackend(read, sources, ingress.namespace, backend);
+  const { cluster, problem } = resolveBackend(read, sources, ingress, backend);
   if (problem !== undefined) {
     const ref = objectRef('Ingress', ingress.key);
     const path = field === 'spec.defaultBackend' ? `${field}.${problem.field}` : `${field}.backend.${problem.field}`;
@@ -138,7 +151,9 @@ function complete(routes: readonly Route[], context: HostContext): Route[] {
  */
 function lastRoute(context: HostContext): Route {
   const match = { kind: 'prefix', path: '/' } as const;
-  const { read, sources, policy } = context;
+  const { read, sources, ingresses } = context;
+  const effects = ingresses[0] ?? read(sources.defaultEffects, GLOBAL) ?? NO_EFFECTS;
+  const policy = policyOf(effects, match, context);
   const cluster = read(sources.defaultBackend, DEFAULT_BACKEND)?.cluster;
   if (cluster === undefined) return { match, action: NOT_FOUND, policy };
   const closed = context.closed || (context.ingresses[0]?.protections.length ?? 0) > 0;

@@ -51,10 +51,17 @@ export const diagnosticCodes = {
   IngressFeatureUnsupported: 'A field that is not supported yet; what happens instead is said.',
   PathConflict: 'Another, older Ingress owns the same host and path, or what no path of the host takes.',
   ProtectionUnavailable: 'Something that protects a backend cannot be honoured, so its paths answer 503.',
+  // annotations
+  AnnotationInvalid: 'The value of an annotation is not readable; the message says what holds instead.',
+  AnnotationDenied: 'An annotation without which the paths must not be served is not usable; they answer 503.',
+  AnnotationUnsupported: 'An annotation without effect; the message says why, and what to use instead.',
+  AnnotationUnknown: 'No annotation of that name is known, misspelt perhaps; it is ignored.',
   // global options
   ConfigMapNotFound:
     'A ConfigMap that a flag names does not exist; what it would set is at its default, or not served.',
-  ConfigMapKeyUnsupported: 'Keys of the ConfigMap that are not supported yet and without effect.',
+  ConfigMapKeyInvalid: 'The value of a key of the ConfigMap is not readable; the default stays in force.',
+  ConfigMapKeyUnsupported: 'A key of the ConfigMap without effect; the message says why.',
+  ConfigMapKeyUnknown: 'No key of that name is known in the ConfigMap, misspelt perhaps; it is ignored.',
   // TCP and UDP services
   StreamEntryInvalid: 'An entry of a ConfigMap of TCP or UDP services that is not served, or not all of it.',
   // backends

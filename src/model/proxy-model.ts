@@ -5,6 +5,7 @@
 import type { Table } from '../derive.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { ObjectKey } from './object-ref.ts';
+import type { ProxySettings } from './settings.ts';
 
 /** The Ingress (`namespace/name`) and the field that made a part of the model. */
 export interface Origin {
@@ -90,6 +91,8 @@ export type RouteAction =
 export interface RoutePolicy {
   /** Requests over plain HTTP are redirected to https with this status. */
   readonly httpsRedirect?: { readonly status: 301 | 302 | 303 | 307 | 308 };
+  /** How long a backend may be silent, and how long it may take nothing of a request; 60 s each if absent. */
+  readonly timeouts?: { readonly readSeconds: number; readonly sendSeconds: number };
 }
 
 /** Everything that identifies a cluster, so that clusters can be built from what routes refer to. */
@@ -109,6 +112,8 @@ export interface ClusterReference {
 export interface ClusterPolicy {
   /** A connection begins with a PROXY protocol header (version 1) that names the client. */
   readonly proxyProtocol?: true;
+  /** How long an endpoint may take to accept a connection; that of the settings if absent. */
+  readonly connectTimeoutSeconds?: number;
 }
 
 /** `namespace/service/port`, `namespace/service/port/udp` for another protocol, and `~hash` with a policy. */
@@ -188,6 +193,8 @@ export class PrivateKey {
 
 /** The tables that the build fills and the emitters read. */
 export interface ProxyModel {
+  /** one entry, `SETTINGS`: what holds for the proxy as a whole */
+  readonly settings: Table<ProxySettings>;
   /** keyed by listener name */
   readonly listeners: Table<Listener>;
   /** keyed by listener name: the ports of TCP and UDP services that have somewhere to lead to */

@@ -1,5 +1,5 @@
 /** What a template of nginx.conf sees. Text is of the class that its context in the configuration asks for (`quote.ts`). */
-import type { Literal, Pattern } from './quote.ts';
+import type { Literal, NginxParameter, Pattern } from './quote.ts';
 
 /** The whole configuration, called `it` in a template. */
 export interface NginxConfig {
@@ -19,6 +19,8 @@ export interface NginxSettings {
   readonly httpPort: number;
   /** Port for HTTPS. */
   readonly httpsPort: number;
+  /** `proxy_connect_timeout`, in seconds. */
+  readonly connectTimeout: number;
   /** Whether to bind `::` too. */
   readonly ipv6: boolean;
   /** File to which a line is written for each request; absent: no log. */
@@ -71,10 +73,20 @@ export interface NginxLocation {
   readonly path: Literal | Pattern;
   /** The status with which requests over plain HTTP are redirected to https. */
   readonly httpsRedirect?: number;
+  /** Further directives of the location, in their order. */
+  readonly directives?: readonly NginxDirective[];
   /** Set where requests go to a backend. */
   readonly forward?: NginxForward;
   /** Set where nginx answers by itself. */
   readonly respond?: NginxRespond;
+}
+
+/** One directive. */
+export interface NginxDirective {
+  /** Its name, which comes from no user. */
+  readonly name: string;
+  /** Its parameters, each of which is written as one quoted token. */
+  readonly parameters: readonly NginxParameter[];
 }
 
 /** Requests that go to a backend. */

@@ -10,6 +10,7 @@ import {
   type ProxyModel,
   type ServerName,
 } from '../model/proxy-model.ts';
+import { DEFAULT_SETTINGS, SETTINGS } from '../model/settings.ts';
 import { certificateFile } from './certificate-file.ts';
 import type { NginxConfig, NginxServer, NginxSettings, NginxStream, NginxUpstream } from './config.ts';
 import { type EmittedServer, nginxServer, type ServerContext } from './server.ts';
@@ -206,12 +207,14 @@ function canResolve(hostname: string, { resolvers }: NginxEmitOptions): boolean 
 
 function settings(
   read: Reader,
-  { listeners }: ProxyModel,
+  { listeners, settings }: ProxyModel,
   options: NginxEmitOptions,
   { servers, defaultFile }: { readonly servers: readonly NginxServer[]; readonly defaultFile: string | undefined },
 ): NginxSettings {
   const { workerProcesses = 'auto', maxOpenFiles = 0, accessLog } = options;
+  const { upstream } = read(settings, SETTINGS) ?? DEFAULT_SETTINGS;
   return {
+    connectTimeout: upstream.connectTimeoutSeconds,
     httpPort: read(listeners, 'http')?.port ?? 80,
     httpsPort: read(listeners, 'https')?.port ?? 443,
     ipv6: options.ipv6,

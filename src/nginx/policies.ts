@@ -1,10 +1,10 @@
-/** What nginx does for each policy of a route. A policy without an entry here does not compile. */
+/** What nginx does for each policy of a route and each setting of a cluster. A policy without an entry here does not compile. */
 import type { Diagnostic } from '../model/diagnostic.ts';
-import type { Route, RoutePolicy } from '../model/proxy-model.ts';
-import type { NginxLocation } from './config.ts';
+import type { ClusterPolicy, Route, RoutePolicy } from '../model/proxy-model.ts';
+import type { NginxDirective, NginxLocation } from './config.ts';
 import { routeDiagnostic } from './route-diagnostic.ts';
 
-/** What a policy adds to a location. */
+/** What a policy adds to a location. Directives of several policies stand one after the other. */
 export type LocationPatch = Partial<Omit<NginxLocation, 'kind' | 'path' | 'forward' | 'respond'>>;
 
 /** Why nginx cannot do what a policy asks for; the route answers 503 where the policy protects something. */
@@ -19,21 +19,45 @@ type Handler<K extends keyof RoutePolicy> = (
 
 const handlers: { readonly [K in keyof Required<RoutePolicy>]: Handler<K> } = {
   httpsRedirect: ({ status }) => ({ httpsRedirect: status }),
+  timeouts: ({ readSeconds, sendSeconds }) =>
+    directives(['proxy_read_timeout', `${readSeconds}s`], ['proxy_send_timeout', `${sendSeconds}s`]),
 };
 
-/** All policies of a route together. */
+/** What nginx does for each setting of a cluster, in the locations that lead to it. */
+const clusterHandlers: {
+  readonly [K in keyof Required<ClusterPolicy>]: (value: NonNullable<ClusterPolicy[K]>) => LocationPatch;
+} = {
+  connectTimeoutSeconds: (value) => directives(['proxy_connect_timeout', `${value}s`]),
+  // Of TCP services alone: stream.ts.
+  proxyProtocol: () => ({}),
+};
+
+function directives(...list: readonly (readonly [name: string, ...parameters: NginxDirective['parameters']])[]) {
+  return { directives: list.map(([name, ...parameters]) => ({ name, parameters })) };
+}
+
+/** All policies of a route together, those of its cluster included. */
 export function policyPatch(route: Route): {
   readonly patch: LocationPatch;
   readonly diagnostics: readonly Diagnostic[];
 } {
   let patch: LocationPatch = {};
   const diagnostics: Diagnostic[] = [];
+  const add = (added: LocationPatch) => {
+    const all = [...(patch.directives ?? []), ...(added.directives ?? [])];
+    patch = { ...patch, ...added, ...(all.length > 0 && { directives: all }) };
+  };
   for (const name of Object.keys(route.policy) as (keyof RoutePolicy)[]) {
     const value = route.policy[name];
     if (value === undefined) continue;
-    const added = handlers[name](value, route);
+    const added = (handlers[name] as Handler<typeof name>)(value as never, route);
     if ('refused' in added) diagnostics.push(refusal(route, `${name}: ${added.refused}`));
-    else patch = { ...patch, ...added };
+    else add(added);
+  }
+  const cluster = route.action.kind === 'forward' ? (route.action.cluster.policy ?? {}) : {};
+  for (const name of Object.keys(cluster) as (keyof ClusterPolicy)[]) {
+    const value = cluster[name];
+    if (value !== undefined) add(clusterHandlers[name](value as never));
   }
   return { patch, diagnostics };
 }

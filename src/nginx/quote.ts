@@ -29,6 +29,22 @@ export class Pattern {
   }
 }
 
+/** Text in which variables of nginx are meant, each by its name. */
+export class Expanded {
+  readonly parts: readonly (string | { readonly variable: string })[];
+
+  constructor(parts: readonly (string | { readonly variable: string })[]) {
+    this.parts = parts;
+  }
+
+  equals(other: Expanded): boolean {
+    return JSON.stringify(this.parts) === JSON.stringify(other.parts);
+  }
+}
+
+/** What can be written as one token. */
+export type NginxParameter = string | number | Literal | Pattern | Expanded;
+
 /** The configuration of nginx that stands for a `$` where variables are expanded. It is defined in the template. */
 export const DOLLAR_VARIABLE = 'ingress_dollar';
 
@@ -39,15 +55,26 @@ export const DOLLAR_VARIABLE = 'ingress_dollar';
  */
 export function quote(value: unknown): string {
   if (typeof value === 'number' && Number.isFinite(value)) return String(value);
-  if (typeof value === 'string') return quoted(value).replaceAll('$', `\${${DOLLAR_VARIABLE}}`);
+  if (typeof value === 'string') return quoted(value).replaceAll('$', DOLLAR);
+  if (value instanceof Expanded) return `"${value.parts.map(writePart).join('')}"`;
   if (value instanceof Literal) return quoted(value.text);
   if (value instanceof Pattern) return quoted(value.source);
   throw new TypeError(`${value === undefined ? 'a value that is not there' : typeof value} cannot be written`);
 }
 
+const DOLLAR = `\${${DOLLAR_VARIABLE}}`;
+
 function quoted(text: string): string {
+  return `"${escaped(text)}"`;
+}
+
+function writePart(part: Expanded['parts'][number]): string {
+  return typeof part === 'string' ? escaped(part).replaceAll('$', DOLLAR) : `\${${part.variable}}`;
+}
+
+function escaped(text: string): string {
   if (text.includes('\0')) throw new TypeError(`${JSON.stringify(text)} has a NUL in it`);
-  return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+  return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"');
 }
 
 /** Text as the part of a regular expression that matches just it. */

@@ -42,7 +42,7 @@ async function start(request: StartRequest): Promise<Running> {
   const generatedCertificate = { chain: generated.chain, key: new PrivateKey(generated.key) };
   const meter = createCostMeter();
   const pipeline = createPipeline({
-    build: { ...buildOptionsFrom(args), generatedCertificate },
+    build: { ...buildOptionsFrom(args, 'envoy'), generatedCertificate },
     emit: { ipv6: false, accessLog: args.accessLog, routeSharding: args.routeSharding },
     observe: meter.observe,
     onSettled: meter.settled,

@@ -67,7 +67,7 @@ export async function startNginxGateway(options: NginxGatewayOptions = {}): Prom
   });
   const ipv6 = await hasIpv6();
   const { state, controller, publisher } = createLoop({
-    build: { ...defaultOptions(await makePair(['ingress.local'])), httpPort, httpsPort, ...build },
+    build: { ...defaultOptions(await makePair(['ingress.local'])), proxy: 'nginx', httpPort, httpsPort, ...build },
     publisher: (engine, model) =>
       delivery.create({
         engine,

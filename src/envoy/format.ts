@@ -1,0 +1,47 @@
+import type { Template, Variable } from '../model/template.ts';
+
+/** A template as a format string of Envoy, for headers and redirects. What is not there is written as nothing. */
+export function formatString(template: Template): string {
+  return template.map((part) => (typeof part === 'string' ? literal(part) : operator(part))).join('');
+}
+
+/** Text that stands for itself in a format string. */
+export function literal(text: string): string {
+  return text.replaceAll('%', '%%');
+}
+
+/** The host of a request without its port. */
+const HOST = "%CEL(re.extract(request.host, '^(.*?)(?::[0-9]+)?$', '\\\\1').lowerAscii())%";
+
+function operator({ variable, argument = '' }: Variable): string {
+  switch (variable) {
+    case 'host':
+      return HOST;
+    case 'http_host':
+      return '%REQ(:AUTHORITY)%';
+    case 'scheme':
+      return '%REQ(X-FORWARDED-PROTO)%';
+    case 'request_uri':
+      return '%REQ(:PATH)%';
+    case 'uri':
+      return '%CEL(request.url_path)%';
+    case 'args':
+      return '%CEL(request.query)%';
+    case 'is_args':
+      return "%CEL(request.query == '' ? '' : '?')%";
+    case 'request_method':
+      return '%REQ(:METHOD)%';
+    case 'remote_addr':
+      return '%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%';
+    case 'server_port':
+      return '%DOWNSTREAM_LOCAL_PORT%';
+    case 'request_id':
+      return '%REQ(X-REQUEST-ID)%';
+    case 'http':
+      return `%REQ(${argument.replaceAll('_', '-')})%`;
+    case 'arg':
+      return `%QUERY_PARAM(${argument})%`;
+    case 'cookie':
+      return `%CEL(re.extract('; ' + request.headers['cookie'], '^.*?; ${argument}=([^;]*).*$', '\\\\1'))%`;
+  }
+}

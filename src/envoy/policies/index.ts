@@ -1,0 +1,24 @@
+/** What Envoy does for each policy of a route. A policy without an entry here does not compile. */
+import type { envoy_config_route_v3_Route as RouteMessage } from '../../gen/messages.ts';
+import type { RoutePolicy } from '../../model/proxy-model.ts';
+import type { ApplyPolicy } from './policy.ts';
+import { applyTimeouts } from './timeouts.ts';
+
+/** In the order in which they are applied: what stands later sees, and may multiply, what those before have made. */
+const policies: { readonly [K in keyof Required<RoutePolicy>]: ApplyPolicy<NonNullable<RoutePolicy[K]>> } = {
+  timeouts: applyTimeouts,
+  // Which of the two tables redirects is decided before anything is encoded: http-view.ts.
+  httpsRedirect: (_, routes) => routes,
+};
+
+const names = Object.keys(policies) as (keyof RoutePolicy)[];
+
+/** The messages for a route with all its policies. */
+export function applyPolicies(policy: RoutePolicy, route: RouteMessage): readonly RouteMessage[] {
+  let routes: readonly RouteMessage[] = [route];
+  for (const name of names) {
+    const value = policy[name];
+    if (value !== undefined) routes = (policies[name] as ApplyPolicy<typeof value>)(value, routes);
+  }
+  return routes;
+}

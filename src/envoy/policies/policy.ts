@@ -1,0 +1,22 @@
+/** How a policy of a route becomes messages of Envoy. */
+import type {
+  envoy_config_route_v3_RouteAction as RouteActionMessage,
+  envoy_config_route_v3_Route as RouteMessage,
+} from '../../gen/messages.ts';
+
+/**
+ * Makes of the messages for one route those for the route with the policy, in match order. One route may become several: the first of
+ * them that matches a request answers it.
+ */
+export type ApplyPolicy<V> = (value: V, routes: readonly RouteMessage[]) => readonly RouteMessage[];
+
+/** Changes the messages that lead to a backend; redirects and answers of the proxy itself stay as they are. */
+export function changeForwards(
+  routes: readonly RouteMessage[],
+  change: (action: RouteActionMessage, route: RouteMessage) => Partial<RouteMessage>,
+): RouteMessage[] {
+  return routes.map((route) => {
+    if (!('route' in route) || route.route === undefined) return route;
+    return { ...route, ...change(route.route, route) } as RouteMessage;
+  });
+}

@@ -1,0 +1,126 @@
+/** What the annotations of an Ingress say, and what is made of each. */
+import { distance } from 'fastest-levenshtein';
+import { annotationFeatures } from './annotations/index.ts';
+import type { AnnotationFeature, AnnotationKey, WhenInvalid } from './declaration/annotation.ts';
+import { CONTROL_CHARACTERS, contentOf } from './declaration/content.ts';
+import { isEffective, type ProxyName, type Support } from './declaration/support.ts';
+import { quote } from './diagnose.ts';
+
+/** One annotation of our prefix that has content. */
+export interface AnnotationReading {
+  /** As written, with the prefix. */
+  readonly key: string;
+  /** Without the prefix. */
+  readonly name: string;
+  readonly text: string;
+  readonly outcome: AnnotationOutcome;
+  /** Absent for an unknown name. */
+  readonly declaration?: AnnotationKey;
+}
+
+export type AnnotationOutcome =
+  | { readonly kind: 'valid'; readonly feature: AnnotationFeature; readonly value: unknown; readonly support: Support }
+  | {
+      readonly kind: 'invalid';
+      readonly feature: AnnotationFeature;
+      readonly reason: string;
+      readonly then: WhenInvalid;
+    }
+  | { readonly kind: 'unknown'; readonly suggestion?: string };
+
+interface Declared {
+  readonly feature: AnnotationFeature;
+  readonly declaration: AnnotationKey;
+  /** The name under which the value counts. */
+  readonly canonical: string;
+}
+
+const declaredNames: ReadonlyMap<string, Declared> = new Map(
+  annotationFeatures.flatMap((feature) =>
+    Object.entries(feature.keys).flatMap(([canonical, declaration]) => {
+      const declared = { feature, declaration, canonical };
+      const { alias } = declaration;
+      return [[canonical, declared] as const, ...(alias === undefined ? [] : [[alias, declared] as const])];
+    }),
+  ),
+);
+
+/** Every name that is declared, older names included. */
+export const annotationNames: readonly string[] = [...declaredNames.keys()].toSorted();
+
+export function declarationOf(name: string): AnnotationKey | undefined {
+  return declaredNames.get(name)?.declaration;
+}
+
+/**
+ * In the order of the names. An older name counts only where the newer one has no content.
+ * @param prefix without its slash
+ */
+export function readAnnotations(
+  annotations: Readonly<Record<string, string>>,
+  prefix: string,
+  proxy: ProxyName,
+): readonly AnnotationReading[] {
+  const readings: AnnotationReading[] = [];
+  for (const key in annotations) {
+    if (!key.startsWith(prefix) || key[prefix.length] !== '/') continue;
+    const text = contentOf(annotations, key);
+    if (text === undefined) continue;
+    const name = key.slice(prefix.length + 1);
+    const declared = declaredNames.get(name);
+    if (declared === undefined) {
+      readings.push({ key, name, text, outcome: { kind: 'unknown', ...suggest(name) } });
+      continue;
+    }
+    if (declared.canonical !== name && contentOf(annotations, `${prefix}/${declared.canonical}`) !== undefined)
+      continue;
+    const { declaration } = declared;
+    readings.push({ key, name: declared.canonical, text, declaration, outcome: decode(text, declared, proxy) });
+  }
+  return readings.sort((a, b) => (a.key < b.key ? -1 : 1));
+}
+
+function decode(text: string, { feature, declaration }: Declared, proxy: ProxyName): AnnotationOutcome {
+  const { codec, risk } = declaration;
+  const decoded =
+    risk !== 'Critical' && CONTROL_CHARACTERS.test(text) ? { reason: 'holds control characters' } : codec.decode(text);
+  if ('value' in decoded) return { kind: 'valid', feature, value: decoded.value, support: declaration[proxy] };
+  const then =
+    declaration.protects !== undefined && declaration.whenInvalid !== 'refuse' ? 'deny' : declaration.whenInvalid;
+  return { kind: 'invalid', feature, reason: `${quote(text)} ${decoded.reason}`, then };
+}
+
+/** Valid values by name, for each feature that has any; none of a feature that is dropped as a whole. */
+export function valuesByFeature(
+  readings: readonly AnnotationReading[],
+): ReadonlyMap<AnnotationFeature, Readonly<Record<string, unknown>>> {
+  const values = new Map<AnnotationFeature, Record<string, unknown>>();
+  for (const { name, outcome } of readings) {
+    if (outcome.kind !== 'valid' || !isEffective(outcome.support)) continue;
+    const ofFeature = values.get(outcome.feature);
+    if (ofFeature === undefined) values.set(outcome.feature, { [name]: outcome.value });
+    else ofFeature[name] = outcome.value;
+  }
+  for (const { outcome } of readings) {
+    if (outcome.kind === 'invalid' && outcome.then === 'drop-group') values.delete(outcome.feature);
+  }
+  return values;
+}
+
+/** Whether an annotation protects a backend, and what. A value that says nothing readable protects as much as any other. */
+export function protectionOf({ declaration, outcome }: AnnotationReading): 'paths' | 'host' | undefined {
+  const { protects } = declaration ?? {};
+  if (typeof protects !== 'function') return protects;
+  return outcome.kind === 'valid' && !protects(outcome.value) ? undefined : 'paths';
+}
+
+/** A name is taken for a misspelt one if so few characters of it differ. */
+function suggest(name: string): { readonly suggestion?: string } {
+  if (name.length > MAX_NAME_LENGTH) return {};
+  const best = annotationNames
+    .map((known) => ({ known, distance: distance(name, known) }))
+    .reduce((a, b) => (b.distance < a.distance ? b : a), { known: '', distance: Number.POSITIVE_INFINITY });
+  return best.distance <= Math.max(1, Math.floor(name.length / 5)) ? { suggestion: best.known } : {};
+}
+
+const MAX_NAME_LENGTH = 64;

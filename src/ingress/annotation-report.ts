@@ -1,0 +1,76 @@
+/** What users are told about their annotations. */
+import type { Ingress } from '../cluster/objects.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
+import { objectKey, objectRef } from '../model/object-ref.ts';
+import { type AnnotationReading, protectionOf } from './annotation-reading.ts';
+import type { ConfigMapValues } from './config-map/keys.ts';
+import { isEffective } from './declaration/support.ts';
+import { diagnose } from './diagnose.ts';
+import type { MergedEffects } from './effects.ts';
+import { annotationField } from './refusal.ts';
+
+export interface AnnotationReport {
+  readonly readings: readonly AnnotationReading[];
+  readonly effects: Pick<MergedEffects, 'denied' | 'warnings'>;
+  readonly global: ConfigMapValues;
+}
+
+/** One Diagnostic for each annotation that does not do what it says. */
+export function reportAnnotations(ingress: Ingress, { readings, effects, global }: AnnotationReport): Diagnostic[] {
+  const ref = objectRef('Ingress', objectKey(ingress));
+  const keyOf = (name: string) => readings.find((reading) => reading.name === name)?.key ?? name;
+  const of = (severity: Diagnostic['severity'], code: Diagnostic['code'], key: string, message: string) =>
+    diagnose(ref, severity, code, message, annotationField(key));
+  return [
+    ...readings.flatMap((reading) => reportReading(reading, global, of)),
+    ...effects.denied.map(({ annotation, reason }) =>
+      of('error', 'AnnotationDenied', keyOf(annotation), `${reason}; its paths answer 503`),
+    ),
+    ...effects.warnings.map(({ annotation, reason }) => of('warning', 'AnnotationInvalid', keyOf(annotation), reason)),
+  ];
+}
+
+type Report = (severity: Diagnostic['severity'], code: Diagnostic['code'], key: string, message: string) => Diagnostic;
+
+function reportReading(reading: AnnotationReading, global: ConfigMapValues, of: Report): Diagnostic[] {
+  const { key, declaration, outcome } = reading;
+  if (outcome.kind === 'unknown') {
+    const { suggestion } = outcome;
+    const hint = suggestion === undefined ? '' : `; did you mean ${suggestion}?`;
+    return [
+      of('warning', 'AnnotationUnknown', key, `no annotation of that name is known, and it has no effect${hint}`),
+    ];
+  }
+  if (outcome.kind === 'valid') {
+    const { support, value } = outcome;
+    if (isEffective(support)) return [];
+    const reason = support.state === 'refused' ? support.why : 'not supported yet';
+    if (protectionOf(reading) !== undefined)
+      return [of('error', 'ProtectionUnavailable', key, `${reason}; what it protects answers 503`)];
+    // What asks for nothing misses nothing.
+    if (value === false && declaration?.default !== 'true') return [];
+    return [of('warning', 'AnnotationUnsupported', key, `${reason}; it has no effect`)];
+  }
+  switch (outcome.then) {
+    case 'refuse':
+      // A version that is refused is reported there; with a former one in its place nothing of it counts.
+      return [];
+    case 'deny':
+      return [of('error', 'AnnotationDenied', key, `${outcome.reason}; its paths answer 503`)];
+    case 'drop-group':
+      return [
+        of(
+          'warning',
+          'AnnotationInvalid',
+          key,
+          `${outcome.reason}; it has no effect, nor have those that belong to it`,
+        ),
+      ];
+    case 'default': {
+      const { configMap, default: byDefault } = declaration ?? {};
+      const instead = configMap === undefined ? byDefault : String(global[configMap]);
+      const message = `${outcome.reason}; ${instead === undefined ? 'it has no effect' : `${instead} holds instead`}`;
+      return [of('warning', 'AnnotationInvalid', key, message)];
+    }
+  }
+}

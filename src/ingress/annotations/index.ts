@@ -1,0 +1,21 @@
+/** Every feature that annotations ask for. A new one is a file beside this one, and a line here. */
+import type { AnnotationFeature } from '../declaration/annotation.ts';
+import { addressLists } from './address-lists.ts';
+import { basicAuth } from './basic-auth.ts';
+import { clientCertificates } from './client-certificates.ts';
+import { externalAuth } from './external-auth.ts';
+import { firewall } from './firewall.ts';
+import { httpsRedirect } from './https-redirect.ts';
+import { snippets } from './snippets.ts';
+import { timeouts } from './timeouts.ts';
+
+export const annotationFeatures: readonly AnnotationFeature[] = [
+  addressLists,
+  basicAuth,
+  clientCertificates,
+  externalAuth,
+  firewall,
+  httpsRedirect,
+  snippets,
+  timeouts,
+];

@@ -1,0 +1,53 @@
+/** Who may reach backends. */
+import { anyText, boolean, textList } from '../declaration/codecs.ts';
+import { configMapKeys } from '../declaration/config-map-key.ts';
+import { PLANNED } from '../declaration/support.ts';
+
+const planned = { envoy: PLANNED, nginx: PLANNED } as const;
+const list = {
+  ...planned,
+  codec: textList,
+  default: [],
+  shownDefault: '',
+  protects: (items: readonly string[]) => items.length > 0,
+};
+
+export const accessKeys = configMapKeys({
+  'global-auth-url': {
+    ...planned,
+    codec: anyText,
+    default: '',
+    protects: () => true,
+    summary: 'The URL that is asked for each request whether it may pass, where an Ingress has no `auth-url`.',
+    example: 'https://auth.example.com/verify',
+  },
+  'whitelist-source-range': {
+    ...list,
+    summary: 'Requests from all other addresses are answered 403, where an Ingress has no list of its own.',
+    example: '10.0.0.0/8',
+  },
+  'denylist-source-range': {
+    ...list,
+    summary: 'Requests from these addresses are answered 403, where an Ingress has no list of its own.',
+    example: '203.0.113.0/24',
+  },
+  'block-cidrs': { ...list, summary: 'Requests from these addresses are answered 403.', example: '203.0.113.0/24' },
+  'block-user-agents': {
+    ...list,
+    summary: 'Requests of these user agents are answered 403; `~` begins an expression.',
+    example: '~*badbot',
+  },
+  'block-referers': {
+    ...list,
+    summary: 'Requests that come from these pages are answered 403; `~` begins an expression.',
+    example: '~*spam.example.com',
+  },
+  'enable-modsecurity': {
+    ...planned,
+    codec: boolean,
+    default: false,
+    protects: (value) => value,
+    summary: 'Whether all requests are checked by ModSecurity.',
+    example: 'true',
+  },
+});

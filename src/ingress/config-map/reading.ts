@@ -1,0 +1,62 @@
+/** What the keys of the ConfigMap say. */
+
+import { boolean } from '../declaration/codecs.ts';
+import type { ConfigMapKey } from '../declaration/config-map-key.ts';
+import { CONTROL_CHARACTERS, contentOf } from '../declaration/content.ts';
+import { isEffective, type ProxyName } from '../declaration/support.ts';
+import { quote } from '../diagnose.ts';
+import { type ConfigMapKeyName, type ConfigMapValues, configMapKeys } from './keys.ts';
+
+export interface ConfigMapReading {
+  readonly values: ConfigMapValues;
+  /** Keys that protect every backend and cannot be honoured, in a fixed order. */
+  readonly protective: readonly string[];
+  readonly findings: readonly KeyFinding[];
+}
+
+export interface KeyFinding {
+  readonly key: string;
+  /** `invalid`: the value. `unsupported`: the key. `unknown`: its name. */
+  readonly kind: 'invalid' | 'unsupported' | 'unknown';
+  /** What is wrong, to be followed by what happens. */
+  readonly reason: string;
+}
+
+const entries = Object.entries(configMapKeys) as [ConfigMapKeyName, ConfigMapKey][];
+const defaults = Object.fromEntries(entries.map(([key, declaration]) => [key, declaration.default]));
+
+export const DEFAULT_VALUES = defaults as unknown as ConfigMapValues;
+
+export function readConfigMap(data: Readonly<Record<string, string>>, proxy: ProxyName): ConfigMapReading {
+  const values: Record<string, unknown> = { ...defaults };
+  const protective: string[] = [];
+  const findings: KeyFinding[] = [];
+  for (const [key, declaration] of entries) {
+    const text = contentOf(data, key);
+    if (text === undefined) {
+      // A switch without a value is off, whatever its default: so ingress-nginx reads it.
+      if (Object.hasOwn(data, key) && (declaration.codec as unknown) === boolean) values[key] = false;
+      continue;
+    }
+    const decoded = decode(text, declaration);
+    const support = declaration[proxy];
+    const isHonoured = 'value' in decoded && isEffective(support);
+    if (isHonoured) values[key] = decoded.value;
+    else if (declaration.protects !== undefined && (!('value' in decoded) || declaration.protects(decoded.value)))
+      protective.push(key);
+    if ('reason' in decoded) findings.push({ key, kind: 'invalid', reason: `${quote(text)} ${decoded.reason}` });
+    else if (support.state === 'refused') findings.push({ key, kind: 'unsupported', reason: support.why });
+    else if (support.state === 'planned') findings.push({ key, kind: 'unsupported', reason: 'not supported yet' });
+  }
+  for (const key of Object.keys(data)) {
+    if (!Object.hasOwn(configMapKeys, key) && contentOf(data, key) !== undefined)
+      findings.push({ key, kind: 'unknown', reason: 'no key of that name is known' });
+  }
+  return { values: values as unknown as ConfigMapValues, protective, findings };
+}
+
+function decode(text: string, { codec }: ConfigMapKey) {
+  // Texts of several lines are formats and snippets.
+  if (CONTROL_CHARACTERS.test(text.replaceAll('\n', ''))) return { reason: 'holds control characters' };
+  return codec.decode(text);
+}

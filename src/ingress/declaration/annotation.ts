@@ -1,0 +1,108 @@
+/** How an annotation is declared. Its documentation, its checks and its effect all come from the declaration. */
+import type { ConfigMap, Ingress, Secret, Service } from '../../cluster/objects.ts';
+import type { ObjectKey } from '../../model/object-ref.ts';
+import type { ClusterPolicy, RoutePolicy } from '../../model/proxy-model.ts';
+import type { ConfigMapKeyName, ConfigMapValues } from '../config-map/keys.ts';
+import type { Codec } from './codec.ts';
+import type { Risk } from './risk.ts';
+import type { ProxyName, SupportByProxy } from './support.ts';
+
+/**
+ * What happens to a value that its codec does not take (the outcome classes V, D, F and I of ingress-nginx).
+ * `refuse`: this version of the Ingress is not taken. `deny`: the paths of the Ingress answer 503. `default`: as if the annotation were
+ * not there. `drop-group`: as if all annotations of the feature were not there.
+ */
+export type WhenInvalid = 'refuse' | 'deny' | 'default' | 'drop-group';
+
+/** What an annotation takes effect on. `host`: on all of the host, also for other Ingresses. `service`: on the connections to a Service. */
+export type Scope = 'paths' | 'host' | 'service';
+
+export interface AnnotationKey<V = unknown> extends SupportByProxy {
+  readonly codec: Codec<V>;
+  readonly scope: Scope;
+  readonly risk: Risk;
+  readonly whenInvalid: WhenInvalid;
+  /** What it does, one sentence. */
+  readonly summary: string;
+  /** A value as users write it. */
+  readonly example: string;
+  /** What holds without the annotation; absent where nothing does, or where a key of the ConfigMap says it. */
+  readonly default?: string;
+  /** The key of the ConfigMap that says what holds without the annotation. */
+  readonly configMap?: ConfigMapKeyName;
+  /**
+   * It protects a backend, so paths answer 503 where it cannot be honoured; a function says for which values. `host`: all paths of
+   * the host.
+   */
+  readonly protects?: 'paths' | 'host' | ((value: V) => boolean);
+  /** An older name for the same, read where this one is absent. */
+  readonly alias?: string;
+}
+
+export interface AnnotationFeature {
+  /** Heading of its part of the documentation. */
+  readonly title: string;
+  /** By name without prefix. */
+  readonly keys: Readonly<Record<string, AnnotationKey>>;
+  /**
+   * What the values mean. It is asked for every Ingress, also for those without any of the annotations, since the ConfigMap may
+   * ask for the same; absent where nothing of the feature is built.
+   */
+  readonly apply?: (values: Readonly<Record<string, unknown>>, context: FeatureContext) => Effects;
+}
+
+/** What a feature may look at beside its own values. Whatever it asks for, it is asked again when that changes. */
+export interface FeatureContext {
+  readonly ingress: Pick<Ingress, 'namespace' | 'name' | 'rules' | 'tls' | 'defaultBackend'>;
+  /** The ConfigMap: what it says, or the defaults. */
+  readonly global: ConfigMapValues;
+  readonly proxy: ProxyName;
+  configMap(key: ObjectKey): ConfigMap | undefined;
+  secret(key: ObjectKey): Secret | undefined;
+  service(key: ObjectKey): Service | undefined;
+}
+
+/** What a feature does to its Ingress. No two features give the same field. */
+export interface Effects {
+  /** For every path of the Ingress. */
+  readonly route?: RoutePolicy;
+  /** For the connections to its backends. Only what annotations say: what the ConfigMap says holds for all clusters alike. */
+  readonly cluster?: ClusterPolicy;
+  /** For all of the host, or decided host by host. */
+  readonly host?: HostEffects;
+  /** Class D: why the paths of the Ingress answer 503. */
+  readonly denied?: readonly Finding[];
+  /** What the user should know, all else being served. */
+  readonly warnings?: readonly Finding[];
+}
+
+/** Something about one annotation. */
+export interface Finding {
+  /** Name without prefix. */
+  readonly annotation: string;
+  /** The value and what is wrong with it, to be followed by what happens. */
+  readonly reason: string;
+}
+
+/** What an Ingress asks of the hosts that it speaks about; who of several Ingresses decides, the host's units say. */
+export interface HostEffects {
+  /** When requests over plain HTTP are redirected to https. */
+  readonly httpsRedirect?: {
+    /** Where the host has TLS. */
+    readonly withTls: boolean;
+    /** In any case. */
+    readonly always: boolean;
+  };
+}
+
+/**
+ * Declares a feature. `V`: the type of each annotation's values, which follows from its codec. `apply` gets those that are present,
+ * valid and honoured.
+ */
+export function annotationFeature<const V>(feature: {
+  readonly title: string;
+  readonly keys: { readonly [N in keyof V]: AnnotationKey<V[N]> };
+  readonly apply?: (values: { readonly [N in keyof V]?: V[N] }, context: FeatureContext) => Effects;
+}): AnnotationFeature {
+  return feature as unknown as AnnotationFeature;
+}

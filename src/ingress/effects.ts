@@ -1,0 +1,55 @@
+/** What all features together make of the annotations of one Ingress. */
+import type { Engine, Table } from '../derive.ts';
+import { type AnnotationReading, valuesByFeature } from './annotation-reading.ts';
+import { annotationFeatures } from './annotations/index.ts';
+import type { Effects, FeatureContext, Finding } from './declaration/annotation.ts';
+import type { ProxyName } from './declaration/support.ts';
+import { GLOBAL, type GlobalOptions } from './global-options.ts';
+
+/** The effects of all features as one. */
+export interface MergedEffects extends Required<Pick<Effects, 'route' | 'cluster' | 'host'>> {
+  readonly denied: readonly Finding[];
+  readonly warnings: readonly Finding[];
+}
+
+const NO_VALUES = {};
+
+export function effectsOf(readings: readonly AnnotationReading[], context: FeatureContext): MergedEffects {
+  const values = valuesByFeature(readings);
+  let [route, cluster, host] = [{}, {}, {}];
+  const denied: Finding[] = [];
+  const warnings: Finding[] = [];
+  for (const feature of annotationFeatures) {
+    const effects = feature.apply?.(values.get(feature) ?? NO_VALUES, context);
+    if (effects === undefined) continue;
+    if (effects.route !== undefined) route = { ...route, ...effects.route };
+    if (effects.cluster !== undefined) cluster = { ...cluster, ...effects.cluster };
+    if (effects.host !== undefined) host = { ...host, ...effects.host };
+    denied.push(...(effects.denied ?? []));
+    warnings.push(...(effects.warnings ?? []));
+  }
+  return { route, cluster, host, denied, warnings };
+}
+
+/** One unit, `GLOBAL`: what the ConfigMap asks for where no Ingress has a say. */
+export function deriveDefaultEffects(
+  engine: Engine,
+  globalOptions: Table<GlobalOptions>,
+  proxy: ProxyName,
+): Table<MergedEffects> {
+  return engine.derive<MergedEffects>('default-effects', [GLOBAL], (_, read) => {
+    const options = read(globalOptions, GLOBAL);
+    const nothing = () => undefined;
+    return (
+      options &&
+      effectsOf([], {
+        ingress: { namespace: '', name: '', rules: [], tls: [] },
+        proxy,
+        global: options.values,
+        configMap: nothing,
+        secret: nothing,
+        service: nothing,
+      })
+    );
+  });
+}

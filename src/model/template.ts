@@ -1,0 +1,40 @@
+/** Text with parts that are known only with a request. */
+export type Template = readonly TemplatePart[];
+
+/** Literal text, or a part of the request. */
+export type TemplatePart = string | Variable;
+
+/** A variable of nginx that has a meaning with every proxy. `argument` is what follows `http_`, `arg_` or `cookie_`. */
+export interface Variable {
+  readonly variable: VariableName;
+  readonly argument?: string;
+}
+
+/**
+ * `host`: without the port, lower case. `http_host`: as the client wrote it. `request_uri`: path and query as they came. `uri`: the
+ * path. `args`: the query without `?`. `is_args`: `?` where there is a query. `remote_addr`: the client. `http`, `arg` and `cookie`: a
+ * header of the request, a parameter of its query, a cookie.
+ */
+export const variableNames = [
+  'host',
+  'http_host',
+  'scheme',
+  'request_uri',
+  'uri',
+  'args',
+  'is_args',
+  'request_method',
+  'remote_addr',
+  'server_port',
+  'request_id',
+  'http',
+  'arg',
+  'cookie',
+] as const;
+
+export type VariableName = (typeof variableNames)[number];
+
+/** Whether the text is the same for every request. */
+export function isConstant(template: Template): boolean {
+  return template.every((part) => typeof part === 'string');
+}

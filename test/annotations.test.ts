@@ -1,0 +1,54 @@
+/** Holds the declarations of annotations and of keys of the ConfigMap together with the cases that show what they do. */
+import { describe, expect, test } from 'vitest';
+import { annotationFeatures } from '../src/ingress/annotations/index.ts';
+import { configMapKeys } from '../src/ingress/config-map/keys.ts';
+import type { Codec } from '../src/ingress/declaration/codec.ts';
+import { isEffective } from '../src/ingress/declaration/support.ts';
+import { annotationTables } from './annotations/index.ts';
+import { type AnnotationCase, type KeyCases, PREFIX } from './annotations/table.ts';
+
+const cases = new Map<string, KeyCases>(annotationTables.flatMap(({ keys }) => Object.entries(keys)));
+const annotations = annotationFeatures.flatMap(({ keys }) => Object.entries(keys));
+const keys = Object.entries(configMapKeys).map(([name, key]) => [`ConfigMap ${name}`, key] as const);
+const all = [...annotations, ...keys];
+
+describe.each(all)('%s', (name, declaration) => {
+  test('its example is valid', () => {
+    expect(declaration.codec.decode(declaration.example)).toHaveProperty('value');
+  });
+
+  test('has a default where it falls back to one', () => {
+    if (!('whenInvalid' in declaration) || declaration.configMap === undefined) return;
+    expect(declaration.default).toBeUndefined();
+    expect(declaration.codec.expects).toBe(configMapKeys[declaration.configMap].codec.expects);
+  });
+
+  test('is shown by cases if anything is claimed for it', () => {
+    const shown = cases.get(name);
+    if (!isEffective(declaration.envoy)) return;
+    expect(shown, 'the table of its feature in test/annotations has no cases for it').toBeDefined();
+    expect(count(shown?.good), 'cases of a good value').toBeGreaterThan(0);
+    expect(count(shown?.default), 'cases without the key').toBeGreaterThan(0);
+    if (canBeInvalid(declaration.codec)) expect(count(shown?.bad), 'cases of a bad value').toBeGreaterThan(0);
+  });
+});
+
+test('no cases are there for what nobody declares', () => {
+  const declared = new Set<string>(all.map(([name]) => name));
+  expect([...cases.keys()].filter((name) => !declared.has(name))).toEqual([]);
+});
+
+test('no annotation is declared twice', () => {
+  const names = annotations.flatMap(([name, { alias }]) => (alias === undefined ? [name] : [name, alias]));
+  expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  expect(names.filter((name) => name.startsWith(PREFIX))).toEqual([]);
+});
+
+function count(list: readonly AnnotationCase[] | undefined): number {
+  return list?.length ?? 0;
+}
+
+/** Some text that it does not take. */
+function canBeInvalid(codec: Codec<unknown>): boolean {
+  return ['(', 'not a value; really', '%%%'].some((text) => 'reason' in codec.decode(text));
+}

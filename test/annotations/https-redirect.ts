@@ -1,0 +1,62 @@
+import { startServices } from '../envoy/behaviour/cases.ts';
+import { ingress } from '../support/manifests.ts';
+import { type AnnotationTable, annotated } from './table.ts';
+
+function host(name: string, annotations: Readonly<Record<string, string>>, tls: boolean) {
+  const address = `${name}.redirect.example.com`;
+  return ingress({
+    name: name.replaceAll('.', '-'),
+    annotations: annotated(annotations),
+    rules: [{ host: address, paths: [{ path: '/' }] }],
+    ...(tls && { tls: [{ hosts: [address] }] }),
+  });
+}
+
+export const httpsRedirect: AnnotationTable = {
+  title: 'redirect to https',
+  start: async () => {
+    const services = await startServices('web');
+    return {
+      close: services.close,
+      manifests: [
+        ...services.manifests,
+        host('plain', {}, false),
+        host('tls', {}, true),
+        host('off', { 'ssl-redirect': 'false' }, true),
+        host('bad', { 'ssl-redirect': 'no' }, true),
+        host('forced', { 'force-ssl-redirect': 'true' }, false),
+        host('both', { 'force-ssl-redirect': 'true', 'ssl-redirect': 'false' }, true),
+        host('badly-forced', { 'force-ssl-redirect': 'yes' }, false),
+      ],
+    };
+  },
+  keys: {
+    'ssl-redirect': {
+      good: [
+        { url: 'http://off.redirect.example.com/a', backend: 'web' },
+        { url: 'https://off.redirect.example.com/a', backend: 'web' },
+      ],
+      bad: [{ url: 'http://bad.redirect.example.com/a', status: 308, because: 'the default holds' }],
+      default: [
+        {
+          url: 'http://tls.redirect.example.com/a',
+          status: 308,
+          answered: { location: 'https://tls.redirect.example.com/a' },
+        },
+      ],
+    },
+    'force-ssl-redirect': {
+      good: [
+        {
+          url: 'http://forced.redirect.example.com/a',
+          status: 308,
+          answered: { location: 'https://forced.redirect.example.com/a' },
+        },
+        { url: 'https://forced.redirect.example.com/a', backend: 'web' },
+      ],
+      bad: [{ url: 'http://badly-forced.redirect.example.com/', backend: 'web' }],
+      default: [{ url: 'http://plain.redirect.example.com/', backend: 'web' }],
+      neighbours: [{ url: 'http://both.redirect.example.com/', status: 308, because: 'ssl-redirect does not count' }],
+    },
+  },
+};

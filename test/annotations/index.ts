@@ -1,0 +1,6 @@
+/** Every table of cases for annotations and keys of the ConfigMap. */
+import { httpsRedirect } from './https-redirect.ts';
+import type { AnnotationTable } from './table.ts';
+import { timeouts } from './timeouts.ts';
+
+export const annotationTables: readonly AnnotationTable[] = [httpsRedirect, timeouts];

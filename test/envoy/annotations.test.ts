@@ -1,0 +1,30 @@
+/** Annotations and keys of the ConfigMap through a real Envoy. The same cases run against nginx in test/parity. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { annotationTables } from '../annotations/index.ts';
+import { allCases } from '../annotations/table.ts';
+import type { World } from '../parity/table.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { expectOutcome, observe, titleOf } from './behaviour/cases.ts';
+
+describe.each(annotationTables.map((table) => [table.title, table] as const))('%s', (_, table) => {
+  let world: World;
+  let gateway: Gateway;
+
+  beforeAll(async () => {
+    world = await table.start();
+    const { manifests, build = {}, dns } = world;
+    gateway = await startGateway({ manifests, build, emit: dns === undefined ? {} : { dnsServers: [dns.address] } });
+  });
+  afterAll(async () => {
+    await gateway?.close();
+    await world?.close();
+  });
+
+  describe.concurrent('', () => {
+    for (const [title, one] of allCases(table.keys)) {
+      if ('run' in one)
+        test(`${title}: ${one.title}`, async () => expect(await one.run(gateway)).toEqual(one.expected));
+      else test(`${title}: ${titleOf(one)}`, async () => expectOutcome(await observe(gateway, one), one));
+    }
+  });
+});
