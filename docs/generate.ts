@@ -11,9 +11,13 @@ import { createMetrics } from '../src/console/metrics.ts';
 import { diagnosticCodes } from '../src/model/diagnostic.ts';
 import { type Difference, differences } from '../test/parity/differences.ts';
 import { nginxTemplatePage } from './nginx-template.ts';
+import { annotationsPage, configMapPage, readmeWithCoverage } from './option-pages.ts';
 
 /** Name of the file in docs/ → its text. */
 export const documents: Readonly<Record<string, () => string | Promise<string>>> = {
+  '../README.md': () => readmeWithCoverage(readFileSync(join(import.meta.dirname, '../README.md'), 'utf8')),
+  'annotations.md': annotationsPage,
+  'configmap.md': configMapPage,
   'diagnostics.md': diagnostics,
   'differences.md': differencesPage,
   'flags.md': flags,

@@ -6,7 +6,6 @@ import { inspectDeeply } from '../ingress/deep-inspection.ts';
 import { quote } from '../ingress/diagnose.ts';
 import type { Diagnostic, Severity } from '../model/diagnostic.ts';
 import { describeRef, objectKey } from '../model/object-ref.ts';
-import { deprecatedAnnotations } from './deprecated.ts';
 import { findOverlap } from './overlap.ts';
 import { pathsAgainstTheirType } from './path-types.ts';
 import { type AdmissionPolicy, readPolicy } from './policy.ts';
@@ -49,7 +48,8 @@ export function* reviewIngress(request: ReviewRequest, world: AdmissionWorld): G
   const dangers = options.deepInspect === false ? [] : inspectDeeply(ingress);
   if (dangers.length > 0) return deny(dangers.map(({ field, reason }) => `${field}: ${reason}`));
   if (!isOurs(ingress, world) || !world.watches(ingress.namespace)) return ALLOWED;
-  const policy = readPolicy(options.configMap === undefined ? undefined : configMapData(options.configMap, world));
+  const data = options.configMap === undefined ? undefined : configMapData(options.configMap, world);
+  const policy = readPolicy(data ?? {}, options.proxy);
   const violations = firstViolations(ingress, member(metadata, 'uid').value, policy, world);
   if (violations.length > 0) return deny(violations);
   const overlap = findOverlap(ingress, world);
@@ -62,7 +62,6 @@ export function* reviewIngress(request: ReviewRequest, world: AdmissionWorld): G
   const warnings = limitWarnings([
     ...told('error'),
     ...pathsAgainstTheirType(ingress),
-    ...deprecatedAnnotations(ingress, options.annotationsPrefix),
     ...problems.map(({ field, message }) => `${field}: ${message}`),
     ...told('warning'),
   ]);
@@ -90,11 +89,6 @@ function annotationViolations({ annotations }: Ingress, policy: AdmissionPolicy,
     offending.map((key) => `metadata.annotations[${quote(key)}]: ${reason}`);
   const foreign = prefix === DEFAULT_PREFIX ? [] : keys.filter((key) => key.startsWith(`${DEFAULT_PREFIX}/`));
   if (foreign.length > 0) return reasons(foreign, `the prefix of annotations is ${prefix} here (--annotations-prefix)`);
-  for (const word of policy.blockedWords) {
-    const blocked = keys.filter((key) => key.startsWith(`${prefix}/`) && annotations[key]?.includes(word));
-    const reason = `the value holds ${quote(word)}, which annotation-value-word-blocklist refuses`;
-    if (blocked.length > 0) return reasons(blocked, reason);
-  }
   const snippets = policy.allowSnippets ? [] : keys.filter((key) => key.endsWith('-snippet'));
   return reasons(snippets, 'snippets are not allowed here (allow-snippet-annotations)');
 }

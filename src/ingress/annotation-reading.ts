@@ -5,6 +5,7 @@ import type { AnnotationFeature, AnnotationKey, WhenInvalid } from './declaratio
 import { CONTROL_CHARACTERS, contentOf } from './declaration/content.ts';
 import { isEffective, type ProxyName, type Support } from './declaration/support.ts';
 import { quote } from './diagnose.ts';
+import { legacyAdvice } from './legacy-annotations.ts';
 
 /** One annotation of our prefix that has content. */
 export interface AnnotationReading {
@@ -26,6 +27,8 @@ export type AnnotationOutcome =
       readonly reason: string;
       readonly then: WhenInvalid;
     }
+  /** One that ingress-nginx gave up; `advice`: what took its place. */
+  | { readonly kind: 'legacy'; readonly advice: string }
   | { readonly kind: 'unknown'; readonly suggestion?: string };
 
 interface Declared {
@@ -69,7 +72,7 @@ export function readAnnotations(
     const name = key.slice(prefix.length + 1);
     const declared = declaredNames.get(name);
     if (declared === undefined) {
-      readings.push({ key, name, text, outcome: { kind: 'unknown', ...suggest(name) } });
+      readings.push({ key, name, text, outcome: undeclared(name) });
       continue;
     }
     if (declared.canonical !== name && contentOf(annotations, `${prefix}/${declared.canonical}`) !== undefined)
@@ -112,6 +115,11 @@ export function protectionOf({ declaration, outcome }: AnnotationReading): 'path
   const { protects } = declaration ?? {};
   if (typeof protects !== 'function') return protects;
   return outcome.kind === 'valid' && !protects(outcome.value) ? undefined : 'paths';
+}
+
+function undeclared(name: string): AnnotationOutcome {
+  const advice = legacyAdvice(name);
+  return advice === undefined ? { kind: 'unknown', ...suggest(name) } : { kind: 'legacy', advice };
 }
 
 /** A name is taken for a misspelt one if so few characters of it differ. */

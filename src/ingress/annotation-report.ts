@@ -41,6 +41,11 @@ function reportReading(reading: AnnotationReading, global: ConfigMapValues, of: 
       of('warning', 'AnnotationUnknown', key, `no annotation of that name is known, and it has no effect${hint}`),
     ];
   }
+  if (outcome.kind === 'legacy') {
+    return [
+      of('warning', 'AnnotationUnsupported', key, `removed from ingress-nginx, and without effect: ${outcome.advice}`),
+    ];
+  }
   if (outcome.kind === 'valid') {
     const { support, value } = outcome;
     if (isEffective(support)) return [];

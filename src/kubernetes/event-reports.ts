@@ -28,8 +28,10 @@ export interface EventReports {
 }
 
 /** Reasons by which users of ingress-nginx search; others are the code of the Diagnostic. */
+const PARSING_FAILED = { reason: 'AnnotationParsingFailed', prefix: 'Error parsing annotations: ' };
 const REASONS: Partial<Record<DiagnosticCode, { readonly reason: string; readonly prefix: string }>> = {
-  ProtectionUnavailable: { reason: 'AnnotationParsingFailed', prefix: 'Error parsing annotations: ' },
+  AnnotationDenied: PARSING_FAILED,
+  ProtectionUnavailable: PARSING_FAILED,
 };
 
 export function createEventReports({ recorder, identify, syncEvents }: EventReportsOptions): EventReports {

@@ -3,9 +3,11 @@ import type { AnnotationFeature } from '../declaration/annotation.ts';
 import { addressLists } from './address-lists.ts';
 import { basicAuth } from './basic-auth.ts';
 import { clientCertificates } from './client-certificates.ts';
+import { errorPages } from './error-pages.ts';
 import { externalAuth } from './external-auth.ts';
 import { firewall } from './firewall.ts';
 import { httpsRedirect } from './https-redirect.ts';
+import { rateLimits } from './rate-limits.ts';
 import { snippets } from './snippets.ts';
 import { timeouts } from './timeouts.ts';
 
@@ -13,9 +15,11 @@ export const annotationFeatures: readonly AnnotationFeature[] = [
   addressLists,
   basicAuth,
   clientCertificates,
+  errorPages,
   externalAuth,
   firewall,
   httpsRedirect,
+  rateLimits,
   snippets,
   timeouts,
 ];

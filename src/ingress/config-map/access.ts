@@ -1,5 +1,5 @@
 /** Who may reach backends. */
-import { anyText, boolean, textList } from '../declaration/codecs.ts';
+import { textList } from '../declaration/codecs.ts';
 import { configMapKeys } from '../declaration/config-map-key.ts';
 import { PLANNED } from '../declaration/support.ts';
 
@@ -13,14 +13,6 @@ const list = {
 };
 
 export const accessKeys = configMapKeys({
-  'global-auth-url': {
-    ...planned,
-    codec: anyText,
-    default: '',
-    protects: () => true,
-    summary: 'The URL that is asked for each request whether it may pass, where an Ingress has no `auth-url`.',
-    example: 'https://auth.example.com/verify',
-  },
   'whitelist-source-range': {
     ...list,
     summary: 'Requests from all other addresses are answered 403, where an Ingress has no list of its own.',
@@ -41,13 +33,5 @@ export const accessKeys = configMapKeys({
     ...list,
     summary: 'Requests that come from these pages are answered 403; `~` begins an expression.',
     example: '~*spam.example.com',
-  },
-  'enable-modsecurity': {
-    ...planned,
-    codec: boolean,
-    default: false,
-    protects: (value) => value,
-    summary: 'Whether all requests are checked by ModSecurity.',
-    example: 'true',
   },
 });

@@ -2,20 +2,47 @@
 import type { ConfigMapKey, KeyValues } from '../declaration/config-map-key.ts';
 import { acceptanceKeys } from './acceptance.ts';
 import { accessKeys } from './access.ts';
+import { errorPageKeys } from './error-pages.ts';
+import { firewallKeys } from './firewall.ts';
+import { globalAuthKeys } from './global-auth.ts';
+import { rateLimitKeys } from './rate-limits.ts';
 import { redirectKeys } from './redirects.ts';
 import { upstreamKeys } from './upstream.ts';
 
-const allKeys = {
-  ...acceptanceKeys,
-  ...accessKeys,
-  ...redirectKeys,
-  ...upstreamKeys,
+/** By the heading of their part of the documentation. */
+const keysByTitle = {
+  'Access to backends': accessKeys,
+  'Connections to backends': upstreamKeys,
+  'Error pages': errorPageKeys,
+  'External authentication': globalAuthKeys,
+  Firewall: firewallKeys,
+  'Rate limits': rateLimitKeys,
+  Redirects: redirectKeys,
+  'Which Ingresses are taken': acceptanceKeys,
 };
 
-export type ConfigMapKeyName = keyof typeof allKeys;
+type AllKeys = Merged<(typeof keysByTitle)[keyof typeof keysByTitle]>;
+
+/** All members of a union in one. */
+type Merged<U> = (U extends unknown ? (member: U) => void : never) extends (all: infer All) => void ? All : never;
+
+export type ConfigMapKeyName = keyof AllKeys & string;
 
 /** What the ConfigMap says: of every key its value, or its default. */
-export type ConfigMapValues = KeyValues<typeof allKeys>;
+export type ConfigMapValues = KeyValues<AllKeys>;
+
+export interface ConfigMapGroup {
+  readonly title: string;
+  /** By name. */
+  readonly keys: Readonly<Record<string, ConfigMapKey>>;
+}
+
+export const configMapGroups = Object.entries(keysByTitle).map(([title, keys]) => ({
+  title,
+  keys,
+})) as unknown as readonly ConfigMapGroup[];
 
 /** By name. */
-export const configMapKeys = allKeys as unknown as Readonly<Record<ConfigMapKeyName, ConfigMapKey>>;
+export const configMapKeys = Object.assign({}, ...Object.values(keysByTitle)) as Readonly<
+  Record<ConfigMapKeyName, ConfigMapKey>
+>;

@@ -19,7 +19,8 @@ export function refused(why: string): Support {
   return { state: 'refused', why };
 }
 
-export type ProxyName = 'envoy' | 'nginx';
+export const proxyNames = ['envoy', 'nginx'] as const;
+export type ProxyName = (typeof proxyNames)[number];
 
 export type SupportByProxy = Readonly<Record<ProxyName, Support>>;
 

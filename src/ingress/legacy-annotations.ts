@@ -1,11 +1,11 @@
-import type { Ingress } from '../cluster/objects.ts';
-
 /** Annotations that ingress-nginx itself gave up, with what took their place. A trailing `*` stands for any ending. */
-const DEPRECATED: readonly (readonly [name: string, advice: string])[] = [
+const LEGACY: readonly (readonly [name: string, advice: string])[] = [
   ['secure-backends', 'use backend-protocol: "HTTPS"'],
   ['grpc-backend', 'use backend-protocol: "GRPC"'],
   ['ssl-services', 'use backend-protocol: "HTTPS"'],
+  ['websocket-services', 'WebSocket is served on every path'],
   ['secure-verify-ca-secret', 'use proxy-ssl-secret and proxy-ssl-verify'],
+  ['session-cookie-hash', 'nothing took its place'],
   ['add-base-url', 'nothing took its place'],
   ['base-url-scheme', 'nothing took its place'],
   ['enable-influxdb', 'use the metrics of the controller'],
@@ -15,14 +15,9 @@ const DEPRECATED: readonly (readonly [name: string, advice: string])[] = [
   ['global-rate-limit*', 'use limit-rps or limit-rpm, which count per proxy'],
 ];
 
-/** What to tell about annotations that are no longer known. `prefix` is without its slash. */
-export function* deprecatedAnnotations({ annotations }: Ingress, prefix: string): Iterable<string> {
-  for (const key of Object.keys(annotations)) {
-    if (!key.startsWith(`${prefix}/`)) continue;
-    const name = key.slice(prefix.length + 1);
-    const advice = DEPRECATED.find(([pattern]) => matches(pattern, name))?.[1];
-    if (advice !== undefined) yield `annotation ${key} was removed from ingress-nginx and has no effect: ${advice}`;
-  }
+/** What to use in place of an annotation that is no longer known; `undefined` for a name that never was. */
+export function legacyAdvice(name: string): string | undefined {
+  return LEGACY.find(([pattern]) => matches(pattern, name))?.[1];
 }
 
 function matches(pattern: string, name: string): boolean {
