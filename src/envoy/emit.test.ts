@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Engine, type Pass } from '../derive.ts';
 import { DEFAULT_CERTIFICATE, type Endpoints, PrivateKey } from '../model/proxy-model.ts';
+import { DEFAULT_SETTINGS, SETTINGS } from '../model/settings.ts';
 import { decode, setStrict, toJson } from './codec.ts';
 import { createEmitter, type EmitOptions } from './emit.ts';
 import { type EncodedResource, typeUrls } from './resource.ts';
@@ -69,6 +70,25 @@ describe('what a change costs', () => {
     const again = () =>
       model.virtualHosts.set('blog.example.com', { ...host('blog.example.com', forward('/', 'web')) });
     expect(cost(again)).toEqual({ encodes: {}, resources: [] });
+  });
+
+  test('a setting of requests: what carries it, no host', () => {
+    const { model, cost } = setUpShop();
+    const http = { ...DEFAULT_SETTINGS.http, generateRequestId: false };
+    expect(cost(() => model.settings.set(SETTINGS, { ...DEFAULT_SETTINGS, http }))).toEqual({
+      encodes: { FilterChain: 2, HttpConnectionManager: 2, Listener: 2 },
+      resources: ['listener-resource http', 'listener-resource https'],
+    });
+  });
+
+  test('a setting of clusters: no listener', () => {
+    const { model, cost } = setUpShop();
+    const change = () =>
+      model.settings.set(SETTINGS, {
+        ...DEFAULT_SETTINGS,
+        upstream: { ...DEFAULT_SETTINGS.upstream, connectTimeoutSeconds: 7 },
+      });
+    expect(cost(change).resources).toEqual(['cluster-resource shop/web/80']);
   });
 
   test('one more certificate: its chain, its secret and the listener, no other chain', () => {

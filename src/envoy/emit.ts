@@ -1,38 +1,25 @@
 /** The model as Envoy resources: one unit per resource, so that a change encodes what it changes. */
-import type { Engine, Key, Reader, Table } from '../derive.ts';
+import type { Engine, Table } from '../derive.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { ObjectKey } from '../model/object-ref.ts';
-import {
-  type CertificateName,
-  DEFAULT_CERTIFICATE,
-  type HostName,
-  type Listener,
-  ON_DEMAND,
-  type ProxyModel,
-  type Route,
-} from '../model/proxy-model.ts';
+import type { HostName, ProxyModel, Route } from '../model/proxy-model.ts';
 import { SETTINGS } from '../model/settings.ts';
 import { clusterMessage, type DnsOptions } from './cluster.ts';
-import { encode } from './codec.ts';
+import { emitListeners, emitStreamListeners, type ListenerEmitOptions } from './emit-listeners.ts';
+import { deriveResource, existing } from './emit-resource.ts';
 import { createEncoder, type Encoder } from './encoder.ts';
 import { endpointsMessage } from './endpoints.ts';
 import type { Frame } from './frame.ts';
 import { deriveHostFrames } from './host-frames.ts';
-import {
-  type ConnectionManagerOptions,
-  httpConnectionManager,
-  type RoutingOptions,
-} from './http-connection-manager.ts';
-import { certificateChain, httpListener, httpsListener, type ListenerOptions } from './listener.ts';
-import { type EmittedTypeUrl, type EncodedResource, encodedResource, sameVersion, typeUrls } from './resource.ts';
+import type { RoutingOptions } from './http-connection-manager.ts';
+import { type EmittedTypeUrl, type EncodedResource, encodedResource, typeUrls } from './resource.ts';
 import { createRouteTable, type RouteTableContext, type RouteTableName, routeTableNames } from './route-table.ts';
 import { emitOnDemandSecrets, emitSecrets } from './secret.ts';
 import { deriveShards } from './shard.ts';
 import { recommendSharding } from './shard-advice.ts';
 import { createShardedTable } from './shard-tables.ts';
-import { streamListener } from './stream-listener.ts';
 
-export type EmitOptions = ListenerOptions & DnsOptions & ConnectionManagerOptions;
+export type EmitOptions = ListenerEmitOptions & DnsOptions;
 
 export interface Emitter {
   /** Every resource, keyed by its name. Several tables may hold resources of one type; their names differ. */
@@ -123,72 +110,6 @@ function emitEndpoints(engine: Engine, { endpoints }: ProxyModel, encoder: Encod
     const message = endpointsMessage(existing(read, endpoints, name));
     return encodedResource(name, encoder.encode('envoy.config.endpoint.v3.ClusterLoadAssignment', message, name));
   });
-}
-
-function emitListeners(engine: Engine, model: ProxyModel, options: EmitOptions, encoder: Encoder) {
-  const { listeners, certificates } = model;
-  const http = httpConnectionManager(encoder, 'http', options);
-  const https = httpConnectionManager(encoder, 'https', options);
-  const encodeChain = (certificate: CertificateName) => {
-    encoder.count('FilterChain');
-    return encode(LISTENER, { filter_chains: [certificateChain(certificate, https)] });
-  };
-  // Whether a certificate has a chain; which names lead to it moves none of the chains.
-  const named = engine.reduce<Listener, true, Set<Key>, true>('chain-certificate', listeners, {
-    spread: (_, { serverNames }) => new Map(serverNames.map(({ certificate }) => [certificate, true])),
-    init: () => new Set(),
-    add: (listener, name) => void listener.add(name),
-    remove: (listener, name) => void listener.delete(name),
-    empty: (listener) => listener.size === 0,
-    view: () => true,
-    equal: Object.is,
-    // That of the default certificate always: a listener without chains of its own would be replaced as a whole, with every
-    // connection on it, when its last certificate goes.
-    always: [DEFAULT_CERTIFICATE],
-  });
-  // Framed like hosts. They read nothing of a certificate but that it is there, so a rotated one stops here.
-  const chains = engine.derive('filter-chain', certificates, (certificate, read) =>
-    read(named, certificate) === undefined ? undefined : encodeChain(certificate),
-  );
-  const chainOf = (certificate: CertificateName, read: Reader) =>
-    certificate === ON_DEMAND ? encodeChain(ON_DEMAND) : existing(read, chains, certificate);
-  const resources = deriveResource(engine, 'listener-resource', listeners, (name, read) => {
-    const listener = existing(read, listeners, name);
-    if (listener.name === 'http') {
-      return encodedResource(name, encoder.encode(LISTENER, httpListener(listener, http, options), name));
-    }
-    const serverNames = listener.serverNames.filter(
-      ({ certificate }) => certificate === ON_DEMAND || read(chains, certificate) !== undefined,
-    );
-    const used = [...new Set([DEFAULT_CERTIFICATE, ...serverNames.map(({ certificate }) => certificate)])].sort();
-    const rest = encoder.encode(LISTENER, httpsListener(listener, serverNames, https, options), name);
-    return encodedResource(name, Buffer.concat([rest, ...used.map((certificate) => chainOf(certificate, read))]));
-  });
-  return { resources, chains };
-}
-
-function emitStreamListeners(engine: Engine, model: ProxyModel, options: EmitOptions, encoder: Encoder) {
-  const { streamListeners } = model;
-  return deriveResource(engine, 'stream-listener-resource', streamListeners, (name, read) => {
-    const listener = existing(read, streamListeners, name);
-    const bytes = encoder.encode(LISTENER, streamListener(listener, options), name);
-    return encodedResource(name, bytes, { cluster: listener.cluster });
-  });
-}
-
-const LISTENER = 'envoy.config.listener.v3.Listener';
-
-type ComputeResource = (name: Key, read: Reader) => EncodedResource;
-
-function deriveResource(engine: Engine, name: string, keys: Table<unknown>, compute: ComputeResource) {
-  return engine.derive(name, keys, compute, sameVersion);
-}
-
-/** The value that a unit is there for. */
-function existing<V>(read: Reader, table: Table<V>, key: Key): V {
-  const value = read(table, key);
-  if (value === undefined) throw new Error(`${table.name} ${key} is absent`);
-  return value;
 }
 
 /** The Ingresses that made a route of the kind that is looked for, sorted. Reads the model as it is now. */

@@ -6,6 +6,7 @@ import {
   envoy_extensions_filters_network_http_connection_manager_v3_HttpConnectionManager_ServerHeaderTransformation as ServerHeader,
   envoy_config_core_v3_HttpProtocolOptions_HeadersWithUnderscoresAction as UnderscoresAction,
 } from '../gen/messages.ts';
+import type { HttpSettings, ProxySettings } from '../model/settings.ts';
 import { ACCESS_LOG, type AccessLogOptions } from './access-log.ts';
 import { ADS } from './config-source.ts';
 import type { Encoder } from './encoder.ts';
@@ -28,18 +29,20 @@ export type ConnectionManagerOptions = RoutingOptions & AccessLogOptions;
 export function httpConnectionManager(
   encoder: Encoder,
   routeTable: RouteTableName,
+  settings: ProxySettings,
   options: ConnectionManagerOptions = {},
 ): NetworkFilter {
-  const value = encoder.encode(NAME, message(routeTable, options), routeTable);
+  const value = encoder.encode(NAME, message(routeTable, settings, options), routeTable);
   return {
     name: 'envoy.filters.network.http_connection_manager',
     typed_config: { type_url: `type.googleapis.com/${NAME}`, value },
   };
 }
 
-/** The same for every host and certificate: a change here drains every connection. Limits and times are ingress-nginx's defaults. */
+/** The same for every host and certificate: a change here drains every connection. */
 function message(
   routeTable: RouteTableName,
+  settings: ProxySettings,
   { routeSharding = false, accessLog = false }: ConnectionManagerOptions,
 ): HttpConnectionManager {
   const sharding = routeSharding ? shardMutations(routeTable) : [];
@@ -56,8 +59,9 @@ function message(
     ],
     local_reply_config: localReplies({ secure: routeTable === 'https' }),
     ...(accessLog ? { access_log: [ACCESS_LOG] } : {}),
+    ...(settings.http.generateRequestId ? {} : { generate_request_id: { value: false } }),
     ...CLIENT_IDENTITY,
-    ...REQUEST_SHAPE,
+    ...requestShape(settings.http),
     ...PROTOCOLS,
     ...TIMEOUTS,
   };
@@ -89,21 +93,23 @@ const CLIENT_IDENTITY = {
   },
 } satisfies Partial<HttpConnectionManager>;
 
-const REQUEST_SHAPE = {
-  normalize_path: { value: true },
-  merge_slashes: true,
-  path_with_escaped_slashes_action: EscapedSlashesAction.KEEP_UNCHANGED,
-  strip_trailing_host_dot: true,
-  server_header_transformation: ServerHeader.PASS_THROUGH,
-  // Four buffers of 8 KiB.
-  max_request_headers_kb: { value: 32 },
-  common_http_protocol_options: {
-    idle_timeout: { seconds: 75 },
-    max_requests_per_connection: { value: 1000 },
-    max_headers_count: { value: 200 },
-    headers_with_underscores_action: UnderscoresAction.DROP_HEADER,
-  },
-} satisfies Partial<HttpConnectionManager>;
+function requestShape({ underscoresInHeaders }: HttpSettings) {
+  return {
+    normalize_path: { value: true },
+    merge_slashes: true,
+    path_with_escaped_slashes_action: EscapedSlashesAction.KEEP_UNCHANGED,
+    strip_trailing_host_dot: true,
+    server_header_transformation: ServerHeader.PASS_THROUGH,
+    // Four buffers of 8 KiB.
+    max_request_headers_kb: { value: 32 },
+    common_http_protocol_options: {
+      idle_timeout: { seconds: 75 },
+      max_requests_per_connection: { value: 1000 },
+      max_headers_count: { value: 200 },
+      headers_with_underscores_action: underscoresInHeaders ? UnderscoresAction.ALLOW : UnderscoresAction.DROP_HEADER,
+    },
+  } satisfies Partial<HttpConnectionManager>;
+}
 
 const PROTOCOLS = {
   http_protocol_options: {

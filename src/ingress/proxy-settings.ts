@@ -12,5 +12,11 @@ export function deriveProxySettings(engine: Engine, globalOptions: Table<GlobalO
 }
 
 function settingsOf(values: ConfigMapValues): ProxySettings {
-  return { upstream: { connectTimeoutSeconds: values['proxy-connect-timeout'] } };
+  return {
+    http: {
+      generateRequestId: values['generate-request-id'],
+      underscoresInHeaders: values['enable-underscores-in-headers'],
+    },
+    upstream: { connectTimeoutSeconds: values['proxy-connect-timeout'] },
+  };
 }

@@ -19,6 +19,10 @@ export interface NginxSettings {
   readonly httpPort: number;
   /** Port for HTTPS. */
   readonly httpsPort: number;
+  /** Whether a request without `X-Request-ID` gets one. */
+  readonly generateRequestId: boolean;
+  /** `underscores_in_headers` */
+  readonly underscoresInHeaders: boolean;
   /** `proxy_connect_timeout`, in seconds. */
   readonly connectTimeout: number;
   /** Whether to bind `::` too. */

@@ -212,8 +212,10 @@ function settings(
   { servers, defaultFile }: { readonly servers: readonly NginxServer[]; readonly defaultFile: string | undefined },
 ): NginxSettings {
   const { workerProcesses = 'auto', maxOpenFiles = 0, accessLog } = options;
-  const { upstream } = read(settings, SETTINGS) ?? DEFAULT_SETTINGS;
+  const { http, upstream } = read(settings, SETTINGS) ?? DEFAULT_SETTINGS;
   return {
+    generateRequestId: http.generateRequestId,
+    underscoresInHeaders: http.underscoresInHeaders,
     connectTimeout: upstream.connectTimeoutSeconds,
     httpPort: read(listeners, 'http')?.port ?? 80,
     httpsPort: read(listeners, 'https')?.port ?? 443,

@@ -1,6 +1,13 @@
 /** Every table of cases for annotations and keys of the ConfigMap. */
 import { httpsRedirect } from './https-redirect.ts';
+import { requestHeadersDefault, requestHeadersSet, requestHeadersUnreadable } from './request-headers.ts';
 import type { AnnotationTable } from './table.ts';
 import { timeouts } from './timeouts.ts';
 
-export const annotationTables: readonly AnnotationTable[] = [httpsRedirect, timeouts];
+export const annotationTables: readonly AnnotationTable[] = [
+  httpsRedirect,
+  requestHeadersDefault,
+  requestHeadersSet,
+  requestHeadersUnreadable,
+  timeouts,
+];

@@ -7,6 +7,7 @@ import { firewallKeys } from './firewall.ts';
 import { globalAuthKeys } from './global-auth.ts';
 import { rateLimitKeys } from './rate-limits.ts';
 import { redirectKeys } from './redirects.ts';
+import { requestHeaderKeys } from './request-headers.ts';
 import { upstreamKeys } from './upstream.ts';
 
 /** By the heading of their part of the documentation. */
@@ -19,6 +20,12 @@ const keysByTitle = {
   'Rate limits': rateLimitKeys,
   Redirects: redirectKeys,
   'Which Ingresses are taken': acceptanceKeys,
+const allKeys = {
+  ...acceptanceKeys,
+  ...accessKeys,
+  ...redirectKeys,
+  ...requestHeaderKeys,
+  ...upstreamKeys,
 };
 
 type AllKeys = Merged<(typeof keysByTitle)[keyof typeof keysByTitle]>;

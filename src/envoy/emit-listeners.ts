@@ -1,0 +1,88 @@
+/** Listeners as Envoy resources. A change in them drains connections, so every part that may change alone is a unit of its own. */
+import type { Engine, Key, Reader, Table } from '../derive.ts';
+import type { envoy_config_listener_v3_Filter as NetworkFilter } from '../gen/messages.ts';
+import {
+  type CertificateName,
+  DEFAULT_CERTIFICATE,
+  type Listener,
+  ON_DEMAND,
+  type ProxyModel,
+} from '../model/proxy-model.ts';
+import { SETTINGS } from '../model/settings.ts';
+import { encode } from './codec.ts';
+import { deriveResource, existing } from './emit-resource.ts';
+import type { Encoder } from './encoder.ts';
+import { type ConnectionManagerOptions, httpConnectionManager } from './http-connection-manager.ts';
+import { certificateChain, httpListener, httpsListener, type ListenerOptions } from './listener.ts';
+import { encodedResource } from './resource.ts';
+import { routeTableNames } from './route-table.ts';
+import { streamListener } from './stream-listener.ts';
+
+export type ListenerEmitOptions = ListenerOptions & ConnectionManagerOptions;
+
+const LISTENER = 'envoy.config.listener.v3.Listener';
+
+/** A unit per route table: settings that leave its bytes as they are reach no listener. */
+function deriveConnectionManagers(
+  engine: Engine,
+  { settings }: ProxyModel,
+  options: ConnectionManagerOptions,
+  encoder: Encoder,
+): Table<NetworkFilter> {
+  return engine.derive<NetworkFilter>('connection-manager', routeTableNames, (name, read) => {
+    const table = name === 'https' ? 'https' : 'http';
+    return httpConnectionManager(encoder, table, existing(read, settings, SETTINGS), options);
+  });
+}
+
+export function emitListeners(engine: Engine, model: ProxyModel, options: ListenerEmitOptions, encoder: Encoder) {
+  const { listeners, certificates } = model;
+  const connectionManagers = deriveConnectionManagers(engine, model, options, encoder);
+  const encodeChain = (certificate: CertificateName, read: Reader) => {
+    encoder.count('FilterChain');
+    const chain = certificateChain(certificate, existing(read, connectionManagers, 'https'));
+    return encode(LISTENER, { filter_chains: [chain] });
+  };
+  // Whether a certificate has a chain; which names lead to it moves none of the chains.
+  const named = engine.reduce<Listener, true, Set<Key>, true>('chain-certificate', listeners, {
+    spread: (_, { serverNames }) => new Map(serverNames.map(({ certificate }) => [certificate, true])),
+    init: () => new Set(),
+    add: (listener, name) => void listener.add(name),
+    remove: (listener, name) => void listener.delete(name),
+    empty: (listener) => listener.size === 0,
+    view: () => true,
+    equal: Object.is,
+    // That of the default certificate always: a listener without chains of its own would be replaced as a whole, with every
+    // connection on it, when its last certificate goes.
+    always: [DEFAULT_CERTIFICATE],
+  });
+  // Framed like hosts. They read nothing of a certificate but that it is there, so a rotated one stops here.
+  const chains = engine.derive('filter-chain', certificates, (certificate, read) =>
+    read(named, certificate) === undefined ? undefined : encodeChain(certificate, read),
+  );
+  const chainOf = (certificate: CertificateName, read: Reader) =>
+    certificate === ON_DEMAND ? encodeChain(ON_DEMAND, read) : existing(read, chains, certificate);
+  const resources = deriveResource(engine, 'listener-resource', listeners, (name, read) => {
+    const listener = existing(read, listeners, name);
+    const connectionManager = existing(read, connectionManagers, listener.name);
+    if (listener.name === 'http') {
+      return encodedResource(name, encoder.encode(LISTENER, httpListener(listener, connectionManager, options), name));
+    }
+    const serverNames = listener.serverNames.filter(
+      ({ certificate }) => certificate === ON_DEMAND || read(chains, certificate) !== undefined,
+    );
+    const used = [...new Set([DEFAULT_CERTIFICATE, ...serverNames.map(({ certificate }) => certificate)])].sort();
+    const rest = encoder.encode(LISTENER, httpsListener(listener, serverNames, connectionManager, options), name);
+    return encodedResource(name, Buffer.concat([rest, ...used.map((certificate) => chainOf(certificate, read))]));
+  });
+  return { resources, chains };
+}
+
+export function emitStreamListeners(engine: Engine, model: ProxyModel, options: ListenerEmitOptions, encoder: Encoder) {
+  const { streamListeners } = model;
+  return deriveResource(engine, 'stream-listener-resource', streamListeners, (name, read) => {
+    const listener = existing(read, streamListeners, name);
+    const bytes = encoder.encode(LISTENER, streamListener(listener, options), name);
+    return encodedResource(name, bytes, { cluster: listener.cluster });
+  });
+}

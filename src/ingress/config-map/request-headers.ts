@@ -1,0 +1,23 @@
+/** Headers of requests, before anything else looks at them. */
+import { boolean } from '../declaration/codecs.ts';
+import { configMapKeys } from '../declaration/config-map-key.ts';
+import { approximated, HONOURED } from '../declaration/support.ts';
+
+export const requestHeaderKeys = configMapKeys({
+  'generate-request-id': {
+    codec: boolean,
+    default: true,
+    summary: 'Whether a request without the header `X-Request-ID` gets one. That of a client is always kept.',
+    example: 'false',
+    envoy: approximated('The id is a UUID, with dashes.'),
+    nginx: HONOURED,
+  },
+  'enable-underscores-in-headers': {
+    codec: boolean,
+    default: false,
+    summary: 'Whether headers with an underscore in their name reach backends; else they are dropped.',
+    example: 'true',
+    envoy: HONOURED,
+    nginx: HONOURED,
+  },
+});
