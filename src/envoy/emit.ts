@@ -94,9 +94,15 @@ function emitClusters(
   options: DnsOptions,
   encoder: Encoder,
 ) {
+  // A unit of its own, so that other settings reach no cluster.
+  const upstream = engine.derive(
+    'upstream-settings',
+    settings,
+    (name, read) => existing(read, settings, name).upstream,
+  );
   return deriveResource(engine, 'cluster-resource', clusters, (name, read) => {
     const cluster = existing(read, clusters, name);
-    const message = clusterMessage(cluster, existing(read, settings, SETTINGS).upstream, options);
+    const message = clusterMessage(cluster, existing(read, upstream, SETTINGS), options);
     const bytes = encoder.encode('envoy.config.cluster.v3.Cluster', message, name);
     return encodedResource(name, bytes, {
       ...(cluster.kind === 'endpoints' ? { endpoints: cluster.endpoints } : {}),

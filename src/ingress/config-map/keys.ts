@@ -19,13 +19,8 @@ const keysByTitle = {
   Firewall: firewallKeys,
   'Rate limits': rateLimitKeys,
   Redirects: redirectKeys,
+  'Requests of clients': requestHeaderKeys,
   'Which Ingresses are taken': acceptanceKeys,
-const allKeys = {
-  ...acceptanceKeys,
-  ...accessKeys,
-  ...redirectKeys,
-  ...requestHeaderKeys,
-  ...upstreamKeys,
 };
 
 type AllKeys = Merged<(typeof keysByTitle)[keyof typeof keysByTitle]>;
