@@ -62,7 +62,8 @@ export function annotationsPage(): string {
     '',
     'An annotation that protects a backend (its name is marked with \\*) never falls back to less: where it cannot be honoured,',
     'what it protects answers 503. An annotation above the permitted risk (`annotations-risk-level` in the ConfigMap) refuses the',
-    'Ingress. A name that nobody knows is told too, with the one that was probably meant.',
+    'Ingress. A name that nobody knows is told too, with the one that was probably meant. [check](check.md) tells all of this',
+    'about your manifests before anything runs.',
     '',
     ...annotationFeatures
       .toSorted((a, b) => (a.title < b.title ? -1 : 1))
@@ -84,7 +85,7 @@ function annotationRow(name: string, key: AnnotationKey): string {
   const standard = key.configMap === undefined ? code(key.default) : `ConfigMap \`${key.configMap}\``;
   return row([
     `\`${name}\`${key.protects === undefined ? '' : ' \\*'}`,
-    `${key.summary}${older}`,
+    `${key.summary}${older}${key.quirk === undefined ? '' : ` ${key.quirk}`}`,
     key.codec.expects,
     standard,
     code(key.example),

@@ -3,7 +3,7 @@ import { referencesOf } from '../ingress/references.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { createKubernetesSource, type SourceEvent } from '../kubernetes/source.ts';
 import { type ObjectRef, objectRef } from '../model/object-ref.ts';
-import type { ControlPlaneArguments } from './flags.ts';
+import type { ClusterArguments, IngressArguments } from './flags.ts';
 import { areEndpoints, type Source, type SourceOptions } from './source.ts';
 
 export interface ClusterSourceOptions extends SourceOptions {
@@ -19,7 +19,10 @@ export interface ClusterSource extends Source {
 }
 
 /** The objects of a cluster. */
-export function createClusterSource(args: ControlPlaneArguments, options: ClusterSourceOptions): ClusterSource {
+export function createClusterSource(
+  args: ClusterArguments & IngressArguments,
+  options: ClusterSourceOptions,
+): ClusterSource {
   const { client, state, onChanges, onApplied, onDiagnostics, observe } = options;
   return createKubernetesSource({
     client,
@@ -38,7 +41,7 @@ export function createClusterSource(args: ControlPlaneArguments, options: Cluste
 }
 
 /** What flags name is read wherever it is. */
-function namedObjects(args: ControlPlaneArguments): readonly ObjectRef[] {
+function namedObjects(args: IngressArguments): readonly ObjectRef[] {
   const named: readonly (readonly [kind: string, key: string | undefined])[] = [
     ['ConfigMap', args.configmap],
     ['ConfigMap', args.tcpServicesConfigmap],

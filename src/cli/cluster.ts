@@ -3,7 +3,7 @@ import { KubernetesConfigError } from '../kubernetes/errors.ts';
 import { readNodeZone } from '../kubernetes/zone.ts';
 import { type ClusterDuties, type ClusterDutiesContext, createClusterDuties } from './cluster-duties.ts';
 import { type ClusterSource, type ClusterSourceOptions, createClusterSource } from './cluster-source.ts';
-import { ConfigurationError, type ControlPlaneArguments } from './flags.ts';
+import { type ClusterArguments, ConfigurationError, type ControlPlaneArguments } from './flags.ts';
 import type { Logger } from './logger.ts';
 import { type PodIdentity, podFromEnvironment } from './pod-identity.ts';
 import type { SourceOptions } from './source.ts';
@@ -34,7 +34,8 @@ export async function connectCluster(args: ControlPlaneArguments, logger: Logger
   };
 }
 
-function createClient(args: ControlPlaneArguments): KubernetesClient {
+/** @throws ConfigurationError when flags, files and environment do not name a cluster. */
+export function createClient(args: ClusterArguments): KubernetesClient {
   const { kubeconfig, apiserverHost, certificateAuthority } = args;
   try {
     return createKubernetesClient({

@@ -2,6 +2,7 @@
 import { tmpdir } from 'node:os';
 import { basename } from 'node:path';
 import yargs, { type Argv } from 'yargs';
+import type { CheckArguments } from './check.ts';
 import type { CompareArguments } from './compare.ts';
 import type { DrainArguments } from './drain-command.ts';
 import { argumentsFrom, flagWarnings } from './flags/arguments.ts';
@@ -28,7 +29,15 @@ const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 
 /** What only prints, and so may end when nobody reads on; what serves must not. */
-const PRINTING: ReadonlySet<string> = new Set(['bootstrap', 'certs', 'compare', 'completion', 'inspect', 'translate']);
+const PRINTING: ReadonlySet<string> = new Set([
+  'bootstrap',
+  'certs',
+  'check',
+  'compare',
+  'completion',
+  'inspect',
+  'translate',
+]);
 
 interface CommandDeclaration {
   /** Absent: it is not shown. */
@@ -134,6 +143,18 @@ const COMMANDS: Readonly<Record<string, CommandDeclaration>> = {
     run: async (args) => {
       const { translate } = await import('./translate.ts');
       return await translate(args as TranslateArguments);
+    },
+  },
+  check: {
+    description: 'Say what becomes of Ingresses and of the ConfigMap, annotation by annotation, before anything runs',
+    examples: {
+      '--manifests deploy': 'a folder',
+      '--configmap ingress-nginx/ingress-nginx-controller': 'the cluster of your kubeconfig, which is only read',
+      '--manifests deploy --output sarif > ingress.sarif': 'for a code host',
+    },
+    run: async (args) => {
+      const { check } = await import('./check.ts');
+      return await check(args as CheckArguments);
     },
   },
   compare: {

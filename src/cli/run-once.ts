@@ -47,7 +47,8 @@ export async function runOnce(
   return diagnostics.toSorted(compareByText);
 }
 
-function compareByText(a: Diagnostic, b: Diagnostic): number {
+/** In an order that depends on nothing but what is said. */
+export function compareByText(a: Diagnostic, b: Diagnostic): number {
   const [left, right] = [describeDiagnostic(a), describeDiagnostic(b)];
   return left < right ? -1 : Number(left > right);
 }

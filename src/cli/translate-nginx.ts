@@ -30,7 +30,8 @@ export interface NginxTranslateOptions {
 
 const FOLDER = '/run/ingress-xds';
 
-const SOME_NGINX: NonNullable<NginxTranslateOptions['emit']> = {
+/** A recent one without Lua, so that all addresses and certificates stand in its configuration. */
+export const SOME_NGINX: NonNullable<NginxTranslateOptions['emit']> = {
   nginx: { modules: [], hasStream: true, hasStreamRealIp: true, hasHttp2Directive: true },
   accessLog: '/dev/stdout',
   dynamic: false,

@@ -9,6 +9,7 @@ import { clusterFlags, echoFlags, sourceFlags } from './source-flags.ts';
 import { statusFlags, webhookFlags } from './status-flags.ts';
 import {
   bootstrapFlags,
+  checkFlags,
   compareFlags,
   drainFlags,
   inspectFlags,
@@ -22,6 +23,7 @@ export const commands = [
   'nginx',
   'serve',
   'translate',
+  'check',
   'compare',
   'bootstrap',
   'certs',
@@ -42,10 +44,10 @@ const controlPlanes = ['run', 'nginx', 'serve'] as const;
 
 /** In the order in which `--help` and docs/flags.md show them. */
 export const flagGroups: readonly FlagGroup[] = [
-  { title: 'Manifests', commands: [...controlPlanes, 'translate'], flags: sourceFlags },
+  { title: 'Manifests', commands: [...controlPlanes, 'translate', 'check'], flags: sourceFlags },
   { title: 'Manifests', commands: controlPlanes, flags: echoFlags },
-  { title: 'Cluster', commands: controlPlanes, flags: clusterFlags },
-  { title: 'Ingresses', commands: [...controlPlanes, 'translate'], flags: ingressFlags },
+  { title: 'Cluster', commands: [...controlPlanes, 'check'], flags: clusterFlags },
+  { title: 'Ingresses', commands: [...controlPlanes, 'translate', 'check'], flags: ingressFlags },
   { title: 'Ingresses', commands: controlPlanes, flags: routingFlags },
   { title: 'Status, events and leader election', commands: controlPlanes, flags: statusFlags },
   { title: 'Webhook', commands: controlPlanes, flags: webhookFlags },
@@ -59,6 +61,7 @@ export const flagGroups: readonly FlagGroup[] = [
   { title: 'Former flags of ingress-nginx', commands: controlPlanes, flags: formerFlags },
   { title: 'xDS server', commands: ['serve'], flags: serveFlags },
   { title: 'translate', commands: ['translate'], flags: translateFlags },
+  { title: 'check', commands: ['check'], flags: checkFlags },
   { title: 'compare', commands: ['compare'], flags: compareFlags },
   { title: 'bootstrap', commands: ['bootstrap'], flags: bootstrapFlags },
   { title: 'certs', commands: ['certs'], flags: certsFlags },

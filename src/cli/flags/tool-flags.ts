@@ -26,6 +26,20 @@ export const translateFlags = {
   'nginx-template': { type: 'string', describe: 'Template of nginx.conf; default: the built-in one' },
 } as const satisfies Flags;
 
+export const checkFlags = {
+  proxy: { choices: ['envoy', 'nginx'] as const, default: 'envoy', describe: 'Which proxy is to serve them' },
+  output: {
+    choices: ['text', 'json', 'sarif', 'markdown'] as const,
+    default: 'text',
+    describe: 'Form of the report',
+  },
+  'fail-on': {
+    choices: ['error', 'warning'] as const,
+    default: 'error',
+    describe: 'From which severity of a finding on the exit code is 1',
+  },
+} as const satisfies Flags;
+
 export const inspectFlags = {
   'debug-socket': {
     type: 'string',

@@ -35,6 +35,8 @@ export interface AnnotationKey<V = unknown> extends SupportByProxy {
    * the host.
    */
   readonly protects?: 'paths' | 'host' | ((value: V) => boolean);
+  /** Behaviour of ingress-nginx that it brings along and that is kept, one sentence; `check` tells who relies on it. */
+  readonly quirk?: string;
   /** An older name for the same, read where this one is absent. */
   readonly alias?: string;
 }

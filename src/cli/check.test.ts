@@ -1,0 +1,155 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CheckReport } from './check/report.ts';
+
+const MANIFESTS = `
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: web
+  annotations:
+    nginx.ingress.kubernetes.io/proxy-read-timeout: "60s"
+    nginx.ingress.kubernetes.io/proxy-send-timeout: "300"
+    nginx.ingress.kubernetes.io/proxy-red-timeout: "60"
+    nginx.ingress.kubernetes.io/ssl-redirect: "false"
+    nginx.ingress.kubernetes.io/grpc-backend: "true"
+    cert-manager.io/cluster-issuer: letsencrypt
+spec:
+  ingressClassName: nginx
+  rules:
+    - host: web.example.com
+      http:
+        paths:
+          - {path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: guarded
+  annotations:
+    nginx.ingress.kubernetes.io/auth-url: http://auth.example.com/
+    nginx.ingress.kubernetes.io/configuration-snippet: deny all;
+spec:
+  ingressClassName: nginx
+  rules: [{host: guarded.example.com}]
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: other}
+spec:
+  ingressClassName: theirs
+  rules: [{host: other.example.com}]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: config}
+data:
+  proxy-connect-timeout: "7"
+  proxy-read-timeout: soon
+  annotations-risk-level: High
+  no-such-key: "1"
+`;
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'check-'));
+  writeFileSync(join(folder, 'all.yaml'), MANIFESTS);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function check(...args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const main = join(import.meta.dirname, 'main.ts');
+  const all = [main, 'check', '--manifests', folder, '--configmap', 'default/config', ...args];
+  try {
+    return { code: 0, ...(await promisify(execFile)(process.execPath, all)) };
+  } catch (error) {
+    return error as { code: number; stdout: string; stderr: string };
+  }
+}
+
+describe('check', () => {
+  test('says of each Ingress and each key what becomes of it', async () => {
+    const { code, stdout } = await check('--output', 'json');
+    const report = JSON.parse(stdout) as CheckReport;
+    expect(code).toBe(1);
+    const states = report.ingresses.map(({ ingress, state, annotations }) => [
+      ingress,
+      state,
+      Object.fromEntries(annotations.map((key) => [key.name, key.state])),
+    ]);
+    expect(states).toEqual([
+      ['default/guarded', 'refused', { 'auth-url': 'planned', 'configuration-snippet': 'planned' }],
+      ['default/other', 'not ours', {}],
+      [
+        'default/web',
+        'served',
+        {
+          'grpc-backend': 'removed',
+          'proxy-read-timeout': 'invalid',
+          'proxy-red-timeout': 'unknown',
+          'proxy-send-timeout': 'approximated',
+          'ssl-redirect': 'honoured',
+        },
+      ],
+    ]);
+    expect(report.configMap?.keys.map(({ name, state }) => [name, state])).toEqual([
+      ['annotations-risk-level', 'honoured'],
+      ['no-such-key', 'unknown'],
+      ['proxy-connect-timeout', 'honoured'],
+      ['proxy-read-timeout', 'invalid'],
+    ]);
+    expect(report.totals.ingresses).toEqual({ served: 1, held: 0, refused: 1, 'not ours': 1 });
+    const [finding] = report.findings.filter(({ code: id }) => id === 'AnnotationUnknown');
+    expect(finding).toMatchObject({ source: { line: 9 }, message: expect.stringContaining('proxy-read-timeout?') });
+    expect(report.absent.map(({ code: id }) => id)).toEqual(['ServiceNotFound']);
+  });
+
+  test('a Service that the folder does not hold is no failure, nor is what is only worth a warning', async () => {
+    const clean = mkdtempSync(join(tmpdir(), 'check-clean-'));
+    writeFileSync(join(clean, 'web.yaml'), MANIFESTS.split('---')[0] ?? '');
+    const args = [join(import.meta.dirname, 'main.ts'), 'check', '--manifests', clean];
+    const { stdout } = await promisify(execFile)(process.execPath, args);
+    expect(stdout).toContain('Not in the folder:');
+    expect(stdout).toMatch(/^1 Ingress: 1 served$/m);
+    await expect(promisify(execFile)(process.execPath, [...args, '--fail-on', 'warning'])).rejects.toMatchObject({
+      code: 1,
+    });
+    rmSync(clean, { recursive: true });
+  });
+
+  test('as Markdown: a table for each part', async () => {
+    const { stdout } = await check('--output', 'markdown');
+    expect(stdout.match(/^## .+$/gm)).toEqual([
+      '## Ingresses',
+      '## Annotations that are not simply honoured',
+      '## ConfigMap default/config',
+      '## Findings',
+      '## Not in the folder',
+    ]);
+    for (const line of stdout.split('\n').filter((text) => text.startsWith('|')))
+      expect(line.replaceAll('\\|', '')).toMatch(/^\|( [^|]* \|)+$/);
+  });
+
+  test('as SARIF: each result has a rule, and a place in a file', async () => {
+    const { stdout } = await check('--output', 'sarif');
+    const [run] = (JSON.parse(stdout) as { runs: [Run] }).runs;
+    expect(run.results.length).toBeGreaterThan(4);
+    for (const { ruleId, ruleIndex, locations } of run.results) {
+      expect(run.tool.driver.rules[ruleIndex]?.id).toBe(ruleId);
+      expect(locations[0]?.physicalLocation.region.startLine).toBeGreaterThan(0);
+    }
+  });
+});
+
+interface Run {
+  readonly tool: { readonly driver: { readonly rules: readonly { readonly id: string }[] } };
+  readonly results: readonly {
+    readonly ruleId: string;
+    readonly ruleIndex: number;
+    readonly locations: readonly { readonly physicalLocation: { readonly region: { readonly startLine: number } } }[];
+  }[];
+}

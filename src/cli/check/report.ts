@@ -1,0 +1,187 @@
+/** What `check` finds out: of every Ingress whether it is served, and of every annotation what is made of it. */
+import type { ClusterState } from '../../cluster/cluster-state.ts';
+import type { Ingress } from '../../cluster/objects.ts';
+import { type AnnotationReading, protectionOf, readAnnotations } from '../../ingress/annotation-reading.ts';
+import type { Build, BuildOptions } from '../../ingress/build.ts';
+import { configMapKeys } from '../../ingress/config-map/keys.ts';
+import { readConfigMap } from '../../ingress/config-map/reading.ts';
+import type { ProxyName } from '../../ingress/declaration/support.ts';
+import type { Diagnostic, DiagnosticCode } from '../../model/diagnostic.ts';
+import { type ObjectKey, objectKey } from '../../model/object-ref.ts';
+
+/** `invalid`: the value cannot be read. `removed`: ingress-nginx itself gave it up. */
+export const keyStates = ['honoured', 'approximated', 'refused', 'planned', 'invalid', 'removed', 'unknown'] as const;
+export type KeyState = (typeof keyStates)[number];
+
+/** One annotation, or one key of the ConfigMap. */
+export interface KeyReport {
+  readonly name: string;
+  readonly value: string;
+  readonly state: KeyState;
+  /** The difference, or the reason; absent where there is nothing to say. */
+  readonly note?: string;
+}
+
+export interface IngressReport {
+  readonly ingress: ObjectKey;
+  /** `held`: a former version is. Only of a cluster. */
+  readonly state: 'served' | 'held' | 'refused' | 'not ours';
+  readonly annotations: readonly KeyReport[];
+}
+
+export interface CheckReport {
+  readonly proxy: ProxyName;
+  /** Sorted by namespace and name. */
+  readonly ingresses: readonly IngressReport[];
+  /** Absent without `--configmap`. */
+  readonly configMap?: { readonly name: ObjectKey; readonly keys: readonly KeyReport[] };
+  /** What is to be said beside that, errors first, with positions in the files where there are some. */
+  readonly findings: readonly Diagnostic[];
+  /** Objects that Ingresses name and that the folder does not hold; empty for a cluster, where they are findings. */
+  readonly absent: readonly Diagnostic[];
+  /** Behaviours of ingress-nginx that annotations bring along, and how many Ingresses rely on each. */
+  readonly quirks: readonly Quirk[];
+  readonly totals: Totals;
+}
+
+export interface Quirk {
+  readonly annotation: string;
+  readonly quirk: string;
+  readonly ingresses: number;
+}
+
+export interface Totals {
+  readonly ingresses: Readonly<Record<IngressReport['state'], number>>;
+  readonly annotations: Readonly<Record<KeyState, number>>;
+  readonly findings: Readonly<Record<Diagnostic['severity'], number>>;
+}
+
+export interface CheckedWorld {
+  readonly state: ClusterState;
+  readonly build: Pick<Build, 'servedIngresses'>;
+  readonly options: BuildOptions;
+  readonly diagnostics: readonly Diagnostic[];
+  /** Whether the objects come from a folder, which need not hold all that Ingresses name. */
+  readonly fromFolder: boolean;
+}
+
+/** What a folder of Ingresses alone does not hold. */
+const ABSENT: ReadonlySet<DiagnosticCode> = new Set<DiagnosticCode>([
+  'ServiceNotFound',
+  'ServiceWithoutEndpoints',
+  'SecretNotFound',
+]);
+
+const CLOSED = 'what it protects answers 503';
+
+const RANKS = { error: 0, warning: 1, info: 2 } as const;
+
+export function checkReport(world: CheckedWorld): CheckReport {
+  const { state, options, diagnostics, fromFolder } = world;
+  const { proxy, annotationsPrefix, configMap } = options;
+  const states = statesOf(world);
+  const readings = new Map<ObjectKey, readonly AnnotationReading[]>();
+  const ingresses = [...state.ingresses.keys()].toSorted().map((key): IngressReport => {
+    const ingress = state.ingresses.get(key) as Ingress;
+    const read = readAnnotations(ingress.annotations, annotationsPrefix, proxy);
+    readings.set(key, read);
+    return { ingress: key, state: states(key), annotations: read.map(keyReport) };
+  });
+  const data = configMap === undefined ? undefined : state.configMaps.get(configMap)?.data;
+  const sorted = diagnostics.toSorted((a, b) => RANKS[a.severity] - RANKS[b.severity] || comparePlace(a, b));
+  const isAbsent = ({ code }: Diagnostic) => fromFolder && ABSENT.has(code);
+  const findings = sorted.filter((diagnostic) => !isAbsent(diagnostic));
+  return {
+    proxy,
+    ingresses,
+    ...(configMap !== undefined &&
+      data !== undefined && { configMap: { name: configMap, keys: configMapReports(data, proxy) } }),
+    findings,
+    absent: sorted.filter(isAbsent),
+    quirks: quirksOf([...readings.values()]),
+    totals: totalsOf(ingresses, findings),
+  };
+}
+
+/** In the order of the files; equal places stay in the order in which they came. */
+function comparePlace({ source: a }: Diagnostic, { source: b }: Diagnostic): number {
+  if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
+  if (a.file !== b.file) return a.file < b.file ? -1 : 1;
+  return a.line - b.line || a.column - b.column;
+}
+
+function statesOf({ build, diagnostics }: CheckedWorld): (key: ObjectKey) => IngressReport['state'] {
+  const by = (...codes: readonly DiagnosticCode[]) =>
+    new Set(
+      diagnostics.flatMap(({ code, ref }) => (ref?.kind === 'Ingress' && codes.includes(code) ? [objectKey(ref)] : [])),
+    );
+  const foreign = by('IngressClassForeign', 'IngressClassMissing');
+  const held = by('IngressHeld');
+  return (key) => {
+    if (foreign.has(key)) return 'not ours';
+    if (held.has(key)) return 'held';
+    return build.servedIngresses.get(key)?.served === undefined ? 'refused' : 'served';
+  };
+}
+
+function keyReport(reading: AnnotationReading): KeyReport {
+  const { name, text, outcome } = reading;
+  const report = (state: KeyState, note?: string): KeyReport => ({
+    name,
+    value: text,
+    state,
+    ...(note !== undefined && { note }),
+  });
+  switch (outcome.kind) {
+    case 'valid': {
+      const { support } = outcome;
+      if (support.state === 'approximated') return report(support.state, support.how);
+      if (support.state === 'refused') return report(support.state, support.why);
+      if (support.state === 'planned' && protectionOf(reading) !== undefined) return report('planned', CLOSED);
+      return report(support.state);
+    }
+    case 'invalid':
+      return report('invalid', outcome.reason);
+    case 'legacy':
+      return report('removed', outcome.advice);
+    case 'unknown':
+      return report('unknown', outcome.suggestion === undefined ? undefined : `did you mean ${outcome.suggestion}?`);
+  }
+}
+
+function configMapReports(data: Readonly<Record<string, string>>, proxy: ProxyName): KeyReport[] {
+  const { findings } = readConfigMap(data, proxy);
+  return Object.entries(data)
+    .filter(([, value]) => value.trim() !== '')
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value]): KeyReport => {
+      const finding = findings.find(({ key }) => key === name);
+      if (finding?.kind === 'unknown') return { name, value, state: 'unknown' };
+      if (finding?.kind === 'invalid') return { name, value, state: 'invalid', note: finding.reason };
+      const support = configMapKeys[name as keyof typeof configMapKeys][proxy];
+      const note = support.state === 'approximated' ? support.how : finding?.reason;
+      return { name, value, state: support.state, ...(note !== undefined && support.state !== 'honoured' && { note }) };
+    });
+}
+
+function quirksOf(all: readonly (readonly AnnotationReading[])[]): Quirk[] {
+  const quirks = new Map<string, Quirk>();
+  for (const { name, declaration, outcome } of all.flat()) {
+    if (declaration?.quirk === undefined || outcome.kind !== 'valid' || outcome.value === false) continue;
+    const { ingresses } = quirks.get(name) ?? { ingresses: 0 };
+    quirks.set(name, { annotation: name, quirk: declaration.quirk, ingresses: ingresses + 1 });
+  }
+  return [...quirks.values()].toSorted((a, b) => (a.annotation < b.annotation ? -1 : 1));
+}
+
+function totalsOf(ingresses: readonly IngressReport[], findings: readonly Diagnostic[]): Totals {
+  const states = { served: 0, held: 0, refused: 0, 'not ours': 0 };
+  const annotations = Object.fromEntries(keyStates.map((state) => [state, 0])) as Record<KeyState, number>;
+  const severities = { error: 0, warning: 0, info: 0 };
+  for (const { state, annotations: keys } of ingresses) {
+    states[state]++;
+    for (const key of keys) annotations[key.state]++;
+  }
+  for (const { severity } of findings) severities[severity]++;
+  return { ingresses: states, annotations, findings: severities };
+}
