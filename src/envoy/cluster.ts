@@ -5,9 +5,11 @@ import {
   envoy_config_core_v3_ProxyProtocolConfig_Version as ProxyProtocolVersion,
   type envoy_config_core_v3_TransportSocket as TransportSocket,
 } from '../gen/messages.ts';
-import type { Address, Cluster } from '../model/proxy-model.ts';
+import type { Address, Cluster, ClusterPolicy } from '../model/proxy-model.ts';
 import type { UpstreamSettings } from '../model/settings.ts';
 import { ADS, socketAddress } from './config-source.ts';
+import { httpProtocolOptions } from './upstream-protocol.ts';
+import { tlsToBackend } from './upstream-tls.ts';
 
 export interface DnsOptions {
   /** Servers to ask instead of those in /etc/resolv.conf. */
@@ -21,9 +23,18 @@ export function clusterMessage(cluster: Cluster, settings: UpstreamSettings, opt
     name,
     ...where,
     ...UPSTREAM,
+    typed_extension_protocol_options: {
+      'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': httpProtocolOptions(policy?.backendProtocol),
+    },
     connect_timeout: { seconds: policy?.connectTimeoutSeconds ?? settings.connectTimeoutSeconds },
-    ...(policy?.proxyProtocol && { transport_socket: PROXY_PROTOCOL }),
+    ...transportSocket(policy),
   };
+}
+
+function transportSocket(policy: ClusterPolicy = {}): { readonly transport_socket?: TransportSocket } {
+  if (policy.proxyProtocol) return { transport_socket: PROXY_PROTOCOL };
+  const tls = tlsToBackend(policy);
+  return tls === undefined ? {} : { transport_socket: tls };
 }
 
 /** In the version that nginx sends. */
@@ -86,14 +97,4 @@ const UPSTREAM = {
   },
   common_lb_config: { healthy_panic_threshold: { value: 0 } },
   ignore_health_on_host_removal: true,
-  typed_extension_protocol_options: {
-    'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': {
-      '@type': 'type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions',
-      explicit_http_config: { http_protocol_options: {} },
-      common_http_protocol_options: {
-        idle_timeout: { seconds: 60 },
-        max_requests_per_connection: { value: 10_000 },
-      },
-    },
-  },
 } satisfies Partial<ClusterMessage>;

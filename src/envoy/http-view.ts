@@ -38,13 +38,19 @@ export type RedirectStatus = NonNullable<RoutePolicy['httpsRedirect']>['status']
  */
 export function httpView(virtualHost: VirtualHost): HostView | 'same' {
   const { host, routes } = virtualHost;
-  if (routes.every((route) => route.policy.httpsRedirect === undefined)) return 'same';
-  return { host, routes: mergeTail(routes.map(redirected)) };
+  if (routes.every(isSame)) return 'same';
+  return { host, routes: mergeTail(routes.map(shown)) };
 }
 
-function redirected({ match, action, policy }: Route): RouteView {
-  if (policy.httpsRedirect === undefined) return { match, action, policy };
-  return { match, action: { kind: 'redirect', ...policy.httpsRedirect } };
+function isSame({ action, policy }: Route): boolean {
+  return policy.httpsRedirect === undefined && !(action.kind === 'forward' && action.plainCluster !== undefined);
+}
+
+function shown({ match, action, policy }: Route): RouteView {
+  if (policy.httpsRedirect !== undefined) return { match, action: { kind: 'redirect', ...policy.httpsRedirect } };
+  if (action.kind !== 'forward' || action.plainCluster === undefined) return { match, action, policy };
+  const { plainCluster, ...forward } = action;
+  return { match, action: { ...forward, cluster: plainCluster }, policy };
 }
 
 /** Equal redirects at the end, where the last one takes every path, are one. */

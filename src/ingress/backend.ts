@@ -51,8 +51,7 @@ export function resolveBackend(
   if (!PORT.test(port)) return { problem: invalid(`${quote(port)} is no port of a Service`, 'service.port') };
   const key = `${namespace}/${target.name}`;
   const service = read(services, key);
-  const reference = (port: string) =>
-    clusterReference({ namespace, service: target.name, port }, Object.keys(policy).length === 0 ? undefined : policy);
+  const reference = (port: string) => clusterReference({ namespace, service: target.name, port }, policy);
   const asWritten = reference(port);
   if (service === undefined) {
     const message = `Service ${key} does not exist`;

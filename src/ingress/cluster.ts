@@ -1,7 +1,14 @@
 import type { LocalEndpoints } from '../cluster/cluster-state.ts';
 import type { Service } from '../cluster/objects.ts';
 import type { Engine, Key, Table } from '../derive.ts';
-import type { Cluster, ClusterName, ClusterReference, EndpointsName, VirtualHost } from '../model/proxy-model.ts';
+import type {
+  Cluster,
+  ClusterName,
+  ClusterReference,
+  EndpointsName,
+  RouteAction,
+  VirtualHost,
+} from '../model/proxy-model.ts';
 import { localEndpointsOf } from './endpoints.ts';
 import { externalPort, type ReadExternalName } from './external-name.ts';
 import { endpointsName } from './names.ts';
@@ -60,8 +67,14 @@ function deriveReferences<V>(
 }
 
 function referencesOf(routes: VirtualHost['routes']): Map<string, ClusterReference> {
-  const clusters = routes.flatMap(({ action }) => (action.kind === 'forward' ? [action.cluster] : []));
+  const clusters = routes.flatMap(({ action }) => clustersOf(action));
   return new Map(clusters.map((cluster) => [cluster.name, cluster]));
+}
+
+function clustersOf(action: RouteAction): readonly ClusterReference[] {
+  if (action.kind !== 'forward') return [];
+  const { cluster, plainCluster } = action;
+  return plainCluster === undefined ? [cluster] : [cluster, plainCluster];
 }
 
 /** The endpoints that clusters refer to. */

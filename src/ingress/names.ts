@@ -21,9 +21,14 @@ export function parseEndpointsName(name: EndpointsName): ServicePortKey {
 }
 
 /** The reference to the cluster of a Service port: its variant without settings of its own, or the one with a policy. */
-export function clusterReference(servicePort: ServicePortKey, policy?: ClusterPolicy): ClusterReference {
+export function clusterReference(
+  { namespace, service, port, protocol }: ServicePortKey,
+  policy: ClusterPolicy = {},
+): ClusterReference {
+  const servicePort = { namespace, service, port, ...(protocol !== undefined && { protocol }) };
   const name = endpointsName(servicePort);
-  return policy === undefined ? { name, ...servicePort } : { name: variantName(name, policy), ...servicePort, policy };
+  if (Object.keys(policy).length === 0) return { name, ...servicePort };
+  return { name: variantName(name, policy), ...servicePort, policy };
 }
 
 /** Depends on what the policy says alone, so that replicas agree and nothing else renames the cluster. */

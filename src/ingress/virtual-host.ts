@@ -11,6 +11,7 @@ import {
   type VirtualHost,
 } from '../model/proxy-model.ts';
 import { type BackendSources, resolveBackend } from './backend.ts';
+import { byScheme } from './by-scheme.ts';
 import { type Claim, claimsOn, idleDefaultBackends, type LostClaim, settleClaims } from './conflicts.ts';
 import { DEFAULT_BACKEND, type DefaultBackend } from './default-backend.ts';
 import { diagnose } from './diagnose.ts';
@@ -130,7 +131,7 @@ function forward({ ingress, field, backend }: Claim, { read, sources, diagnostic
     const path = field === 'spec.defaultBackend' ? `${field}.${problem.field}` : `${field}.backend.${problem.field}`;
     diagnostics.push(diagnose(ref, 'error', problem.code, problem.message, path));
   }
-  return cluster === undefined ? UNAVAILABLE : { kind: 'forward', cluster };
+  return cluster === undefined ? UNAVAILABLE : { kind: 'forward', ...byScheme(cluster) };
 }
 
 /** Adds what every host has: an answer for every path, and on the default server the health check. */

@@ -82,6 +82,8 @@ export type RouteAction =
   | {
       readonly kind: 'forward';
       readonly cluster: ClusterReference;
+      /** Where requests of clients without TLS go, if elsewhere. */
+      readonly plainCluster?: ClusterReference;
       /** What is answered while the cluster has no endpoint; 503 if absent. */
       readonly withoutEndpoints?: 404;
     }
@@ -114,7 +116,15 @@ export interface ClusterPolicy {
   readonly proxyProtocol?: true;
   /** How long an endpoint may take to accept a connection; that of the settings if absent. */
   readonly connectTimeoutSeconds?: number;
+  /** What endpoints speak; HTTP/1.1 without TLS if absent. */
+  readonly backendProtocol?: BackendProtocol;
 }
+
+/**
+ * `HTTPS`: HTTP/1.1 over TLS. `GRPC` and `GRPCS`: HTTP/2, without TLS and with it. `AUTO_HTTP`: HTTP/1.1, over TLS where the client has it,
+ * which no cluster has: a route then names one for each.
+ */
+export type BackendProtocol = 'HTTPS' | 'AUTO_HTTP' | 'GRPC' | 'GRPCS';
 
 /** `namespace/service/port`, `namespace/service/port/udp` for another protocol, and `~hash` with a policy. */
 export type ClusterName = string;

@@ -97,6 +97,10 @@ export interface NginxDirective {
 export interface NginxForward {
   /** Name of the upstream. */
   readonly upstream: string;
+  /** The upstream for requests that come without TLS; with the protocol `auto` alone, where addresses are not chosen at run time. */
+  readonly plainUpstream?: string;
+  /** What backends speak. `auto`: `https` where the client has TLS, else `http`. */
+  readonly protocol: 'http' | 'https' | 'auto' | 'grpc' | 'grpcs';
   /** `namespace-service-port`, for the log. */
   readonly logName: string;
   /** `host:port` that is resolved at run time, for an ExternalName Service. */

@@ -158,7 +158,9 @@ function sorted<I>(group: ReadonlyMap<Key, I> | undefined): I[] {
 
 /** Those of TCP and UDP services are written where they are used. */
 function usedBy(servers: readonly NginxServer[], upstreams: readonly NginxUpstream[]): NginxUpstream[] {
-  const used = new Set(servers.flatMap(({ locations }) => locations.map(({ forward }) => forward?.upstream)));
+  const used = new Set(
+    servers.flatMap(({ locations }) => locations.flatMap(({ forward }) => [forward?.upstream, forward?.plainUpstream])),
+  );
   return upstreams.filter(({ name }) => used.has(name));
 }
 

@@ -2,6 +2,7 @@
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { ClusterPolicy, Route, RoutePolicy } from '../model/proxy-model.ts';
 import type { NginxDirective, NginxLocation } from './config.ts';
+import { grpcDirective } from './grpc.ts';
 import { routeDiagnostic } from './route-diagnostic.ts';
 
 /** What a policy adds to a location. Directives of several policies stand one after the other. */
@@ -27,6 +28,8 @@ const handlers: { readonly [K in keyof Required<RoutePolicy>]: Handler<K> } = {
 const clusterHandlers: {
   readonly [K in keyof Required<ClusterPolicy>]: (value: NonNullable<ClusterPolicy[K]>) => LocationPatch;
 } = {
+  // Written where requests are passed on: server.ts.
+  backendProtocol: () => ({}),
   connectTimeoutSeconds: (value) => directives(['proxy_connect_timeout', `${value}s`]),
   // Of TCP services alone: stream.ts.
   proxyProtocol: () => ({}),
@@ -59,7 +62,17 @@ export function policyPatch(route: Route): {
     const value = cluster[name];
     if (value !== undefined) add(clusterHandlers[name](value as never));
   }
-  return { patch, diagnostics };
+  return { patch: isGrpc(route) ? forGrpc(patch) : patch, diagnostics };
+}
+
+function isGrpc({ action }: Route): boolean {
+  const { backendProtocol } = (action.kind === 'forward' && action.cluster.policy) || {};
+  return backendProtocol === 'GRPC' || backendProtocol === 'GRPCS';
+}
+
+/** The same by the module for gRPC, which heeds no directive of another. */
+function forGrpc({ directives, ...patch }: LocationPatch): LocationPatch {
+  return { ...patch, ...(directives !== undefined && { directives: directives.flatMap(grpcDirective) }) };
 }
 
 function refusal(route: Route, message: string): Diagnostic {

@@ -12,7 +12,7 @@ import {
 import { policyPatch } from './policies.ts';
 import { escapeRegex, Literal, Pattern } from './quote.ts';
 import { routeDiagnostic } from './route-diagnostic.ts';
-import { logName } from './upstream.ts';
+import { logName, upstreamName } from './upstream.ts';
 
 /** What a server needs to know beside its host. */
 export interface ServerContext {
@@ -115,15 +115,25 @@ function withoutDuplicates(locations: readonly NginxLocation[]): NginxLocation[]
 
 function actionOf(action: RouteAction, context: ServerContext): LocationContent {
   if (action.kind === 'respond') return { respond: respond(action) };
-  const { cluster, withoutEndpoints = 503 } = action;
+  const { cluster, plainCluster, withoutEndpoints = 503 } = action;
   return {
     forward: {
       ...context.forward(cluster.name),
+      ...(plainCluster !== undefined && { plainUpstream: upstreamName(plainCluster.name) }),
+      protocol: protocolOf(action),
       logName: logName(cluster.name),
       statusWithoutEndpoints: withoutEndpoints,
     },
   };
 }
+
+function protocolOf({ cluster, plainCluster }: Extract<RouteAction, { kind: 'forward' }>): NginxForward['protocol'] {
+  if (plainCluster !== undefined) return 'auto';
+  const { backendProtocol } = cluster.policy ?? {};
+  return backendProtocol === undefined ? 'http' : PROTOCOLS[backendProtocol];
+}
+
+const PROTOCOLS = { HTTPS: 'https', AUTO_HTTP: 'auto', GRPC: 'grpc', GRPCS: 'grpcs' } as const;
 
 /** nginx's own pages are those of the model. */
 function respond({ status, body }: Extract<RouteAction, { kind: 'respond' }>): NginxRespond {

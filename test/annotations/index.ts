@@ -1,10 +1,12 @@
 /** Every table of cases for annotations and keys of the ConfigMap. */
+import { backendProtocol } from './backend-protocol.ts';
 import { httpsRedirect } from './https-redirect.ts';
 import { requestHeadersDefault, requestHeadersSet, requestHeadersUnreadable } from './request-headers.ts';
 import type { AnnotationTable } from './table.ts';
 import { timeouts } from './timeouts.ts';
 
 export const annotationTables: readonly AnnotationTable[] = [
+  backendProtocol,
   httpsRedirect,
   requestHeadersDefault,
   requestHeadersSet,

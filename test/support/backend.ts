@@ -47,7 +47,7 @@ export async function startBackend(
   };
 }
 
-function echo(backend: string): Handler {
+export function echo(backend: string): Handler {
   return (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));

@@ -1,6 +1,7 @@
 /** Every feature that annotations ask for. A new one is a file beside this one, and a line here. */
 import type { AnnotationFeature } from '../declaration/annotation.ts';
 import { addressLists } from './address-lists.ts';
+import { backendProtocol } from './backend-protocol.ts';
 import { basicAuth } from './basic-auth.ts';
 import { clientCertificates } from './client-certificates.ts';
 import { errorPages } from './error-pages.ts';
@@ -13,6 +14,7 @@ import { timeouts } from './timeouts.ts';
 
 export const annotationFeatures: readonly AnnotationFeature[] = [
   addressLists,
+  backendProtocol,
   basicAuth,
   clientCertificates,
   errorPages,
