@@ -4,10 +4,10 @@ import type {
   envoy_config_route_v3_VirtualHost as VirtualHostMessage,
 } from '../gen/messages.ts';
 import { DEFAULT_HOST } from '../model/proxy-model.ts';
-import { closedSpellings } from './closed-paths.ts';
 import type { HostView } from './http-view.ts';
 import { applyPolicies } from './policies/index.ts';
 import { RETRIES } from './policies/retries.ts';
+import { otherSpellings } from './protected-paths.ts';
 import { routeMessage } from './route.ts';
 import { isWildcard } from './server-name-matcher.ts';
 
@@ -38,11 +38,10 @@ interface MadeRoute {
 }
 
 function hostRoutes({ host, routes, otherwise = [] }: HostView): MadeRoute[] {
+  const messages = routes.map((route) => applyPolicies(route.policy ?? {}, routeMessage(route)));
   const made: MadeRoute[] = [
-    ...closedSpellings(routes).map((message) => ({ message })),
-    ...routes.flatMap((route, of) =>
-      applyPolicies(route.policy ?? {}, routeMessage(route)).map((message) => ({ message, of })),
-    ),
+    ...otherSpellings(routes, (of) => messages[of] ?? []),
+    ...messages.flatMap((ofRoute, of) => ofRoute.map((message) => ({ message, of }))),
   ];
   if (host === DEFAULT_HOST) return [{ message: MALFORMED_HOST }, ...made];
   if (!isWildcard(host)) return made;

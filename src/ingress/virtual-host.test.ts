@@ -359,12 +359,12 @@ describe('what protects is never served open', () => {
 
   test('a key of the ConfigMap closes every Ingress until it is gone', () => {
     const made = new World(generated, { configMap: 'ingress/config' });
-    const keys = { 'whitelist-source-range': '10.0.0.0/8', 'no-such-key': 'true' };
+    const keys = { 'enable-modsecurity': 'true', 'no-such-key': 'true' };
     made.apply(web, ...slices, ingress('shop/a', on({ '/': 'web:80' })), configMap('ingress/config', keys));
     expect(made.routes(host)).toEqual(['prefix / → 503']);
     expect(made.routes('*')).toEqual(['exact /healthz → 200', 'prefix / → 404']);
     const unknown = 'ConfigMapKeyUnknown ConfigMap ingress/config data["no-such-key"]';
-    const protection = 'ProtectionUnavailable ConfigMap ingress/config data["whitelist-source-range"]';
+    const protection = 'ProtectionUnavailable ConfigMap ingress/config data["enable-modsecurity"]';
     expect(made.complaints()).toEqual([unknown, protection]);
     made.apply(configMap('ingress/config', { 'no-such-key': 'true' }));
     expect(made.routes(host)).toEqual(['prefix / → shop/web/80']);

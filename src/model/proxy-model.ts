@@ -95,7 +95,12 @@ export interface RoutePolicy {
   readonly httpsRedirect?: { readonly status: 301 | 302 | 303 | 307 | 308 };
   /** How long a backend may be silent, and how long it may take nothing of a request; 60 s each if absent. */
   readonly timeouts?: { readonly readSeconds: number; readonly sendSeconds: number };
+  /** Clients of other addresses than those of `allow`, where that is not empty, and those of `deny`, are answered 403. */
+  readonly addresses?: { readonly allow: readonly Network[]; readonly deny: readonly Network[] };
 }
+
+/** A range of addresses, `10.0.0.0/8` or `2001:db8::/32`: the first address in canonical form, and the number of bits that count. */
+export type Network = string;
 
 /** Everything that identifies a cluster, so that clusters can be built from what routes refer to. */
 export interface ClusterReference {

@@ -77,6 +77,8 @@ export interface NginxLocation {
   readonly path: Literal | Pattern;
   /** The status with which requests over plain HTTP are redirected to https. */
   readonly httpsRedirect?: number;
+  /** Whether some clients are answered 403, before nginx answers by itself. */
+  readonly limitsAddresses?: boolean;
   /** Further directives of the location, in their order. */
   readonly directives?: readonly NginxDirective[];
   /** Set where requests go to a backend. */

@@ -22,6 +22,15 @@ const handlers: { readonly [K in keyof Required<RoutePolicy>]: Handler<K> } = {
   httpsRedirect: ({ status }) => ({ httpsRedirect: status }),
   timeouts: ({ readSeconds, sendSeconds }) =>
     directives(['proxy_read_timeout', `${readSeconds}s`], ['proxy_send_timeout', `${sendSeconds}s`]),
+  // The first that fits decides. Redirects come before all of them.
+  addresses: ({ allow, deny }) => ({
+    ...directives(
+      ...deny.map((network) => ['deny', network] as const),
+      ...allow.map((network) => ['allow', network] as const),
+      ...(allow.length > 0 ? [['deny', 'all'] as const] : []),
+    ),
+    limitsAddresses: true,
+  }),
 };
 
 /** What nginx does for each setting of a cluster, in the locations that lead to it. */

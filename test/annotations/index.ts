@@ -1,5 +1,6 @@
 /** Every table of cases for annotations and keys of the ConfigMap. */
 import { backendProtocol } from './backend-protocol.ts';
+import { addressLists, addressListsOfConfigMap } from './address-lists.ts';
 import { httpsRedirect } from './https-redirect.ts';
 import { requestHeadersDefault, requestHeadersSet, requestHeadersUnreadable } from './request-headers.ts';
 import type { AnnotationTable } from './table.ts';
@@ -7,6 +8,8 @@ import { timeouts } from './timeouts.ts';
 
 export const annotationTables: readonly AnnotationTable[] = [
   backendProtocol,
+  addressLists,
+  ...addressListsOfConfigMap,
   httpsRedirect,
   requestHeadersDefault,
   requestHeadersSet,

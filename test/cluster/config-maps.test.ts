@@ -109,14 +109,13 @@ test('the ConfigMap of options is followed from when it is created until it is d
   const { product } = site;
   const options = (data: Readonly<Record<string, string>>) => api.apply(configMap('options', data, OWN));
   expect(product.log()).toMatch(/ConfigMap ingress-nginx\/options.*ConfigMapNotFound/);
-  // What protects backends and is not known how to honour closes them.
   await options({ 'whitelist-source-range': '192.0.2.0/24' });
-  await served(STEADY_HOST, { status: 503, product });
+  await served(STEADY_HOST, { status: 403, product });
   await options({ 'no-such-option': 'true' });
   await served(STEADY_HOST, { product });
   await eventually('it is told', () => /no-such-option.*ConfigMapKeyUnsupported/.test(product.log()));
   await options({ 'whitelist-source-range': '192.0.2.0/24' });
-  await served(STEADY_HOST, { status: 503, product });
+  await served(STEADY_HOST, { status: 403, product });
   await api.remove(configMap('options', {}, OWN));
   await served(STEADY_HOST, { product });
   await everythingBefore(site);

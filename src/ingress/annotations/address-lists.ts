@@ -1,28 +1,40 @@
 import { annotationFeature } from '../declaration/annotation.ts';
-import { textOf } from '../declaration/codecs.ts';
-import { PLANNED } from '../declaration/support.ts';
-
-const planned = { protects: 'paths', scope: 'paths', envoy: PLANNED, nginx: PLANNED } as const;
+import { networks } from '../declaration/networks.ts';
+import { HONOURED } from '../declaration/support.ts';
 
 export const addressLists = annotationFeature({
   title: 'Addresses of clients',
   keys: {
     'allowlist-source-range': {
-      ...planned,
-      alias: 'whitelist-source-range',
-      codec: textOf('extended', 'a list of addresses'),
+      codec: networks,
+      scope: 'paths',
       risk: 'Medium',
       whenInvalid: 'deny',
-      summary: 'Requests from all other addresses are answered 403.',
+      alias: 'whitelist-source-range',
+      configMap: 'whitelist-source-range',
+      protects: 'paths',
+      summary: 'Requests from all other addresses are answered 403. Redirects are answered to everybody.',
       example: '10.0.0.0/8,192.0.2.1',
+      envoy: HONOURED,
+      nginx: HONOURED,
     },
     'denylist-source-range': {
-      ...planned,
-      codec: textOf('extended', 'a list of addresses'),
+      codec: networks,
+      scope: 'paths',
       risk: 'Medium',
       whenInvalid: 'deny',
-      summary: 'Requests from these addresses are answered 403.',
+      configMap: 'denylist-source-range',
+      protects: 'paths',
+      summary:
+        'Requests from these addresses are answered 403, also those that `allowlist-source-range` holds. Redirects are answered to everybody.',
       example: '203.0.113.0/24',
+      envoy: HONOURED,
+      nginx: HONOURED,
     },
+  },
+  apply(values, { global }) {
+    const allow = values['allowlist-source-range'] ?? global['whitelist-source-range'];
+    const deny = values['denylist-source-range'] ?? global['denylist-source-range'];
+    return allow.length === 0 && deny.length === 0 ? {} : { route: { addresses: { allow, deny } } };
   },
 });

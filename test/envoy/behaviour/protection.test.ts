@@ -36,9 +36,6 @@ const PROTECTIVE: Readonly<Record<string, string>> = {
   'auth-tls-error-page': 'https://example.com/error',
   'auth-tls-pass-certificate-to-upstream': 'true',
   'auth-tls-match-cn': 'CN=client',
-  'allowlist-source-range': '10.0.0.0/8',
-  'whitelist-source-range': '10.0.0.0/8',
-  'denylist-source-range': '10.0.0.0/8',
   'enable-modsecurity': 'true',
   'enable-owasp-core-rules': 'true',
   'modsecurity-snippet': 'SecRuleEngine On',
@@ -53,8 +50,6 @@ const HOST_WIDE = ['auth-tls-secret', 'server-snippet'];
 
 const GLOBAL: Readonly<Record<string, string>> = {
   'global-auth-url': 'https://auth.example.com/check',
-  'whitelist-source-range': '10.0.0.0/8',
-  'denylist-source-range': '10.0.0.0/8',
   'block-cidrs': '10.0.0.0/8',
   'block-user-agents': 'curl',
   'block-referers': 'evil.example.org',

@@ -1,19 +1,27 @@
 import { describe, expect, test } from 'vitest';
-import type { PathMatch } from '../model/proxy-model.ts';
-import { closedSpellings } from './closed-paths.ts';
+import type { PathMatch, RoutePolicy } from '../model/proxy-model.ts';
 import type { RouteView } from './http-view.ts';
+import { otherSpellings } from './protected-paths.ts';
+import { routeMessage } from './route.ts';
 
 const closed = (match: PathMatch): RouteView => ({ match, action: { kind: 'respond', status: 503, body: '' } });
-const open = (path: string): RouteView => ({
+const forward = (path: string, policy: RoutePolicy = {}): RouteView => ({
   match: { kind: 'prefix', path },
   action: { kind: 'forward', cluster: { name: 'shop/web/80', namespace: 'shop', service: 'web', port: '80' } },
+  policy,
 });
+const open = (path: string) => forward(path);
+const limited = (path: string, network = '10.0.0.0/8') => forward(path, { addresses: { allow: [network], deny: [] } });
 const prefix = (path: string): PathMatch => ({ kind: 'prefix', path });
+
+function spellings(...routes: readonly RouteView[]) {
+  return otherSpellings(routes, (of) => routes.slice(of, of + 1).map(routeMessage));
+}
 
 /** The expressions of JavaScript know `(?i:…)` but no leading `(?i)`; the first route is tested through Envoy. */
 function answered(path: string, ...matches: PathMatch[]): boolean {
-  const [, ...routes] = closedSpellings([...matches.map(closed), open('/')]);
-  return routes.some(({ match }) => {
+  const [, ...routes] = spellings(...matches.map(closed), open('/'));
+  return routes.some(({ message: { match } }) => {
     const header = match?.headers?.[0];
     const target = header && 'string_match' in header ? header.string_match : undefined;
     const expressions = [match, target].map((part) => (part && 'safe_regex' in part ? part.safe_regex?.regex : ''));
@@ -57,15 +65,39 @@ describe('a closed path', () => {
   test('of a very long one the beginning is enough', () => {
     const path = `/${'a@'.repeat(100_000)}`;
     expect(answered(path.replaceAll('@', '%40'), prefix(path))).toBe(true);
-    const [, route] = closedSpellings([closed(prefix(path)), open('/')]);
+    const [, route] = spellings(closed(prefix(path)), open('/'));
     expect(JSON.stringify(route).length).toBeLessThan(50_000);
   });
 });
 
-test('nothing is added where nothing or everything is closed, nor for the root', () => {
-  expect(closedSpellings([open('/a'), open('/')])).toEqual([]);
-  expect(closedSpellings([closed(prefix('/a')), closed(prefix('/'))])).toEqual([]);
+test('every spelling of a protected path, and of a path below it, has what the path has', () => {
+  const routes = [open('/admin/public'), limited('/admin'), open('/administration'), open('/')];
+  const [ambiguous, ...others] = spellings(...routes);
+  expect(ambiguous?.message.direct_response?.status).toBe(400);
+  expect(others.map(({ of }) => of)).toEqual([0, 1]);
+  expect(others.map(({ message }) => message.route)).toEqual(
+    routes.slice(0, 2).map((route) => routeMessage(route).route),
+  );
+});
+
+test('an exact path protects no path below it', () => {
+  const exact: RouteView = { ...limited('/admin'), match: { kind: 'exact', path: '/admin' } };
+  expect(spellings(exact, open('/admin'), open('/')).map(({ of }) => of)).toEqual([undefined, 0]);
+});
+
+test('of the root, which catches every other spelling, only what can be read in two ways is refused', () => {
+  expect(spellings(open('/a'), limited('/'))).toHaveLength(1);
+  expect(spellings(open('/a'), closed(prefix('/')))).toHaveLength(1);
+});
+
+test('paths that are protected in different ways are told apart', () => {
+  expect(spellings(limited('/a'), limited('/b', '192.0.2.0/24')).map(({ of }) => of)).toEqual([undefined, 0, 1]);
+});
+
+test('nothing is added where no backend is protected less than another', () => {
+  expect(spellings(open('/a'), open('/'))).toEqual([]);
+  expect(spellings(limited('/a'), limited('/'))).toEqual([]);
+  expect(spellings(closed(prefix('/a')), closed(prefix('/')))).toEqual([]);
   const toHttps: RouteView = { match: prefix('/'), action: { kind: 'redirect', status: 308 } };
-  expect(closedSpellings([closed(prefix('/a')), toHttps])).toEqual([]);
-  expect(closedSpellings([open('/a'), closed(prefix('/'))])).toEqual([]);
+  expect(spellings(closed(prefix('/a')), toHttps)).toEqual([]);
 });

@@ -1,0 +1,47 @@
+import {
+  type envoy_config_rbac_v3_Principal as Principal,
+  envoy_config_rbac_v3_RBAC_Action as RbacAction,
+  type envoy_config_route_v3_Route as RouteMessage,
+} from '../../gen/messages.ts';
+import type { Network, RoutePolicy } from '../../model/proxy-model.ts';
+import { ADDRESS_LISTS } from '../filters/address-lists.ts';
+import type { ApplyPolicy } from './policy.ts';
+
+type Addresses = NonNullable<RoutePolicy['addresses']>;
+
+/** Who is on the list of those who may come, and not on that of those who may not. */
+export const applyAddresses: ApplyPolicy<Addresses> = ({ allow, deny }, routes) => {
+  const principals: Principal[] = [
+    ...(allow.length > 0 ? [anyOf(allow)] : []),
+    ...(deny.length > 0 ? [{ not_id: anyOf(deny) }] : []),
+  ];
+  const config = {
+    '@type': 'type.googleapis.com/envoy.extensions.filters.http.rbac.v3.RBACPerRoute',
+    rbac: {
+      rules: {
+        action: RbacAction.ALLOW,
+        policies: { allowed: { permissions: [{ any: true }], principals: [{ and_ids: { ids: principals } }] } },
+      },
+    },
+  } as const;
+  return routes.map((route) =>
+    isLimited(route)
+      ? { ...route, typed_per_filter_config: { ...route.typed_per_filter_config, [ADDRESS_LISTS.name]: config } }
+      : route,
+  );
+};
+
+/** Not redirects, nor other answers that nginx gives before it looks at the client. */
+function isLimited(route: RouteMessage): boolean {
+  if ('direct_response' in route) return route.direct_response?.status === 404;
+  return 'route' in route;
+}
+
+function anyOf(networks: readonly Network[]): Principal {
+  return { or_ids: { ids: networks.map((network) => ({ remote_ip: range(network) })) } };
+}
+
+export function range(network: Network) {
+  const [address_prefix = '', length = ''] = network.split('/');
+  return { address_prefix, prefix_len: { value: Number(length) } };
+}

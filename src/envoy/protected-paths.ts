@@ -1,0 +1,150 @@
+/**
+ * Paths in other spellings. nginx decodes a path before it looks for the location, and so do many backends; Envoy compares most
+ * encoded characters as they are written (`%2F`, `%40`, or `%c3` beside `%C3`). Where protected paths stand beside others, another
+ * spelling of one must not reach a path that is protected less.
+ */
+import type {
+  envoy_config_route_v3_RouteMatch as RouteMatch,
+  envoy_config_route_v3_Route as RouteMessage,
+} from '../gen/messages.ts';
+import type { PathMatch, RoutePolicy } from '../model/proxy-model.ts';
+import type { RouteView } from './http-view.ts';
+
+/** The policies that keep requests away from a backend. */
+const PROTECTIVE = ['addresses'] as const satisfies readonly (keyof RoutePolicy)[];
+
+export interface Spelling {
+  readonly message: RouteMessage;
+  /** Index of the route that it spells; absent for what stands for none of them. */
+  readonly of?: number;
+}
+
+/**
+ * To stand before the routes of the host: what is answered to the other spellings of protected paths, and of the paths below them, is
+ * what is answered to the paths themselves. None where all backends of the host are protected alike.
+ * @param messagesOf the messages of a route
+ */
+export function otherSpellings(
+  routes: readonly RouteView[],
+  messagesOf: (route: number) => readonly RouteMessage[],
+): Spelling[] {
+  const protections = routes.map(protectionOf);
+  const ofBackends = new Set(protections.filter((_, index) => routes[index]?.action.kind === 'forward'));
+  const isProtected = (index: number) =>
+    protections[index] !== OPEN && (ofBackends.size > 1 || isClosed(routes[index]));
+  const below = pathsBelow(routes, isProtected);
+  if (ofBackends.size === 0 || !routes.some((_, index) => isProtected(index))) return [];
+  const spelt = routes.flatMap(({ match }, of) => (below(match) ? [{ match, of }] : []));
+  const headers = [encodes(spelt.map(({ match }) => match))];
+  return [
+    { message: AMBIGUOUS },
+    ...spelt.flatMap(({ match, of }) =>
+      messagesOf(of).map((message) => ({ message: { ...message, match: respelt(message.match, match, headers) }, of })),
+    ),
+  ];
+}
+
+const OPEN = 'open';
+const CLOSED = 'closed';
+
+/** Equal for routes that are protected alike. */
+function protectionOf(route: RouteView): string {
+  if (isClosed(route)) return CLOSED;
+  const { policy = {} } = route;
+  const protections = PROTECTIVE.map((name) => policy[name]);
+  return protections.every((protection) => protection === undefined) ? OPEN : JSON.stringify(protections);
+}
+
+const UNAVAILABLE = 503;
+
+function isClosed(route: RouteView | undefined): boolean {
+  return route?.action.kind === 'respond' && route.action.status === UNAVAILABLE;
+}
+
+/** Whether a path is protected, or below one that is. All are below the root, whose spellings need no route. */
+function pathsBelow(routes: readonly RouteView[], isProtected: (index: number) => boolean) {
+  const prefixes = new Set<string>();
+  const exact = new Set<string>();
+  routes.forEach(({ match: { kind, path } }, index) => {
+    if (path !== '/' && isProtected(index)) (kind === 'exact' ? exact : prefixes).add(path);
+  });
+  return ({ kind, path }: PathMatch): boolean => {
+    if (kind === 'exact' && exact.has(path)) return true;
+    for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1)) {
+      if (prefixes.has(path.slice(0, end))) return true;
+    }
+    return false;
+  };
+}
+
+/** The match of a message with every spelling of its path instead of the path. */
+function respelt(written: RouteMatch | undefined, match: PathMatch, headers: NonNullable<RouteMatch['headers']>) {
+  const { prefix, path, path_separated_prefix, safe_regex, connect_matcher, path_match_policy, ...rest } = written ?? {
+    prefix: '/',
+  };
+  return {
+    ...rest,
+    safe_regex: { regex: anySpelling(match) },
+    headers: [...(written?.headers ?? []), ...headers],
+  } satisfies RouteMatch;
+}
+
+/** An encoded slash or backslash beside nothing or a dot element: what it means depends on who decodes it, and when. */
+const AMBIGUOUS: RouteMessage = {
+  match: {
+    safe_regex: {
+      regex:
+        '(?i).*(?:/|%2f|%5c)(?:\\.|%2e){0,2}(?:;[^/]*)?(?:%2f|%5c).*|(?i).*(?:%2f|%5c)(?:\\.|%2e){0,2}(?:;[^/]*)?(?:(?:/|%2f|%5c).*)?',
+    },
+  },
+  direct_response: { status: 400 },
+};
+
+const SEPARATOR = '(?:/|%2[fF]|%5[cC])';
+/** Envoy limits what an expression may take. Of a longer path the beginning is enough: more is closed, never less. */
+const MAX_UNITS = 1_000;
+/** An encoded byte, or one character. */
+const UNIT = /%[\da-f]{2}|./gis;
+/** Envoy decodes these itself (RFC 3986, section 2.3). */
+const UNRESERVED = /^[\w.~-]$/;
+
+function anySpelling({ kind, path }: PathMatch): string {
+  const units = path.match(UNIT) ?? [];
+  const text = units.slice(0, MAX_UNITS).map(spellingsOf).join('');
+  if (units.length > MAX_UNITS) return `${text}.*`;
+  return kind === 'exact' ? text : `${text}(?:${SEPARATOR}.*)?`;
+}
+
+function spellingsOf(unit: string): string {
+  if (unit === '/') return SEPARATOR;
+  const code = codeOf(unit);
+  const character = String.fromCharCode(code);
+  if (UNRESERVED.test(character)) return literal(character);
+  const encoded = `%(?i:${hexOf(code)})`;
+  return code > 0x20 && code < 0x7f ? `(?:${literal(character)}|${encoded})` : encoded;
+}
+
+/** Holds for targets that encode, before the query, a separator or a character of the paths. */
+function encodes(matches: readonly PathMatch[]) {
+  const codes = new Set([0x2f, 0x5c]);
+  for (const { path } of matches) {
+    for (const unit of path.match(UNIT) ?? []) {
+      const code = codeOf(unit);
+      if (!UNRESERVED.test(String.fromCharCode(code))) codes.add(code);
+    }
+  }
+  const hex = [...codes].sort((a, b) => a - b).map(hexOf);
+  return { name: ':path', string_match: { safe_regex: { regex: `[^?]*%(?i:${hex.join('|')}).*` } } };
+}
+
+function codeOf(unit: string): number {
+  return unit.length === 3 ? Number.parseInt(unit.slice(1), 16) : unit.charCodeAt(0);
+}
+
+function hexOf(code: number): string {
+  return code.toString(16).padStart(2, '0');
+}
+
+function literal(character: string): string {
+  return character.replace(/[.*+?^${}()|[\]\\]/, '\\$&');
+}
