@@ -63,6 +63,11 @@ export const addressLists: AnnotationTable = {
       default: [{ url: `http://open.${DOMAIN}/`, backend: 'web' }],
       neighbours: [
         { url: `http://outside.${DOMAIN}/nothing`, status: 403, because: 'what no path takes has the same list' },
+        {
+          url: `http://outside.${DOMAIN}/app`,
+          headers: { connection: 'upgrade', upgrade: 'websocket' },
+          status: 403,
+        },
         { url: `http://secure.${DOMAIN}/a`, status: 308, because: 'redirects are answered to everybody' },
         { url: `https://secure.${DOMAIN}/a`, status: 403 },
         { url: `http://below.${DOMAIN}/`, backend: 'web' },
