@@ -1,6 +1,8 @@
 /** Every table of cases for annotations and keys of the ConfigMap. */
-import { backendProtocol } from './backend-protocol.ts';
+
+import { acceptanceTables } from './acceptance.ts';
 import { addressLists, addressListsOfConfigMap } from './address-lists.ts';
+import { backendProtocol } from './backend-protocol.ts';
 import { httpsRedirect } from './https-redirect.ts';
 import { requestHeadersDefault, requestHeadersSet, requestHeadersUnreadable } from './request-headers.ts';
 import type { AnnotationTable } from './table.ts';
@@ -10,6 +12,7 @@ export const annotationTables: readonly AnnotationTable[] = [
   backendProtocol,
   addressLists,
   ...addressListsOfConfigMap,
+  ...acceptanceTables,
   httpsRedirect,
   requestHeadersDefault,
   requestHeadersSet,

@@ -1,4 +1,5 @@
 /** Cases for annotations: what each does, through a real Envoy and a real nginx. */
+import type { Codec } from '../../src/ingress/declaration/codec.ts';
 import type { Case } from '../envoy/behaviour/cases.ts';
 import type { Exchange, World } from '../parity/table.ts';
 
@@ -40,4 +41,9 @@ export function allCases(keys: AnnotationTable['keys']): readonly (readonly [tit
       cases.map((one) => [`${key}, ${kind}`, one] as const),
     ),
   );
+}
+
+/** Whether there is a text that the codec does not take. */
+export function canBeInvalid(codec: Codec<unknown>): boolean {
+  return ['(', 'not a value; really', '%%%'].some((text) => 'reason' in codec.decode(text));
 }
