@@ -34,6 +34,8 @@ const httpFilters = inHttpFilters([
   'ext_proc.v3.ExtProcPerRoute',
   'ext_proc.v3.ExternalProcessor',
   'fault.v3.HTTPFault',
+  'filter_chain.v3.FilterChainConfig',
+  'filter_chain.v3.FilterChainConfigPerRoute',
   'grpc_web.v3.GrpcWeb',
   'header_mutation.v3.HeaderMutation',
   'header_mutation.v3.HeaderMutationPerRoute',

@@ -130,6 +130,17 @@ describe('what a change costs', () => {
     expect(cost(change)).toEqual({ encodes: { VirtualHost: 1 }, resources: ['https-routes https'] });
   });
 
+  test('a size of bodies: the tables that show the host, no listener', () => {
+    const { model, cost } = setUpShop();
+    const size = { ...TO_HTTPS, bodySize: { maxBytes: 12_345 } };
+    const larger = () =>
+      model.virtualHosts.set('shop.example.com', host('shop.example.com', forward('/', 'web', size)));
+    expect(cost(larger)).toEqual({
+      encodes: { VirtualHost: 2 },
+      resources: ['http-routes http', 'https-routes https'],
+    });
+  });
+
   test('what a model says beside what is sent, such as diagnostics and origins: no resource', () => {
     const { model, cost } = setUpShop();
     const moved = { ...forward('/', 'web'), origin: { ingress: 'shop/other', field: 'spec.rules[7]' } };

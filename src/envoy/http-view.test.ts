@@ -53,6 +53,18 @@ describe('the http table', () => {
     ]);
   });
 
+  test('keeps the limit of bodies of a redirect, and merges none with another', () => {
+    const large = { ...TO_HTTPS, bodySize: { maxBytes: 8 * 1024 ** 2 } };
+    const view = httpView(host('shop.example.com', forward('/a', 'a', TO_HTTPS), forward('/', 'web', large)));
+    expect(view).toMatchObject({
+      routes: [
+        { match: { path: '/a' }, action: { kind: 'redirect' } },
+        { match: { path: '/' }, action: { kind: 'redirect' }, policy: { bodySize: { maxBytes: 8 * 1024 ** 2 } } },
+      ],
+    });
+    expect(shown(forward('/a', 'a', large), forward('/', 'web', large))).toEqual(['/ → 308']);
+  });
+
   test('does not merge redirects with different statuses', () => {
     const found = { httpsRedirect: { status: 302 } } as const;
     expect(shown(forward('/a', 'a', found), forward('/', 'web', TO_HTTPS))).toEqual(['/a → 302', '/ → 308']);

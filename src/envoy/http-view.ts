@@ -47,19 +47,32 @@ function isSame({ action, policy }: Route): boolean {
 }
 
 function shown({ match, action, policy }: Route): RouteView {
-  if (policy.httpsRedirect !== undefined) return { match, action: { kind: 'redirect', ...policy.httpsRedirect } };
+  if (policy.httpsRedirect !== undefined) return redirected(match, policy.httpsRedirect, policy);
   if (action.kind !== 'forward' || action.plainCluster === undefined) return { match, action, policy };
   const { plainCluster, ...forward } = action;
   return { match, action: { ...forward, cluster: plainCluster }, policy };
+}
+
+/** A body that is too large is refused before the redirect, so the limit stays. */
+function redirected(
+  match: PathMatch,
+  { status }: NonNullable<RoutePolicy['httpsRedirect']>,
+  { bodySize }: RoutePolicy,
+): RouteView {
+  return { match, action: { kind: 'redirect', status }, ...(bodySize !== undefined && { policy: { bodySize } }) };
 }
 
 /** Equal redirects at the end, where the last one takes every path, are one. */
 function mergeTail(routes: readonly RouteView[]): readonly RouteView[] {
   const last = routes.at(-1);
   if (last?.action.kind !== 'redirect' || !isEveryPath(last.match)) return routes;
-  const { status } = last.action;
-  const others = routes.findLastIndex(({ action }) => action.kind !== 'redirect' || action.status !== status);
+  const others = routes.findLastIndex((route) => !isSameRedirect(route, last));
   return [...routes.slice(0, others + 1), last];
+}
+
+function isSameRedirect({ action, policy }: RouteView, last: RouteView): boolean {
+  if (action.kind !== 'redirect' || last.action.kind !== 'redirect') return false;
+  return action.status === last.action.status && policy?.bodySize?.maxBytes === last.policy?.bodySize?.maxBytes;
 }
 
 function isEveryPath(match: PathMatch): boolean {

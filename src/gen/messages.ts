@@ -51,6 +51,8 @@ export type AnyMessage =
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.http.ext_proc.v3.ExtProcPerRoute' } & envoy_extensions_filters_http_ext_proc_v3_ExtProcPerRoute)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.http.ext_proc.v3.ExternalProcessor' } & envoy_extensions_filters_http_ext_proc_v3_ExternalProcessor)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.http.fault.v3.HTTPFault' } & envoy_extensions_filters_http_fault_v3_HTTPFault)
+  | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.http.filter_chain.v3.FilterChainConfig' } & envoy_extensions_filters_http_filter_chain_v3_FilterChainConfig)
+  | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.http.filter_chain.v3.FilterChainConfigPerRoute' } & envoy_extensions_filters_http_filter_chain_v3_FilterChainConfigPerRoute)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.http.grpc_web.v3.GrpcWeb' } & envoy_extensions_filters_http_grpc_web_v3_GrpcWeb)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.http.header_mutation.v3.HeaderMutation' } & envoy_extensions_filters_http_header_mutation_v3_HeaderMutation)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.http.header_mutation.v3.HeaderMutationPerRoute' } & envoy_extensions_filters_http_header_mutation_v3_HeaderMutationPerRoute)
@@ -3003,6 +3005,18 @@ export type envoy_extensions_filters_http_fault_v3_HTTPFault = {
   readonly filter_metadata?: google_protobuf_Struct;
 };
 
+export type envoy_extensions_filters_http_filter_chain_v3_FilterChain = {
+  readonly filters?: readonly envoy_config_core_v3_TypedExtensionConfig[];
+};
+
+export type envoy_extensions_filters_http_filter_chain_v3_FilterChainConfig = {
+  readonly default_filter_chain?: envoy_extensions_filters_http_filter_chain_v3_FilterChain;
+};
+
+export type envoy_extensions_filters_http_filter_chain_v3_FilterChainConfigPerRoute = {
+  readonly filter_chain?: envoy_extensions_filters_http_filter_chain_v3_FilterChain;
+};
+
 export type envoy_extensions_filters_http_grpc_web_v3_GrpcWeb = Empty;
 
 export type envoy_extensions_filters_http_header_mutation_v3_HeaderMutation = {
@@ -5321,6 +5335,9 @@ export interface Messages {
   'envoy.extensions.filters.http.fault.v3.FaultAbort': envoy_extensions_filters_http_fault_v3_FaultAbort;
   'envoy.extensions.filters.http.fault.v3.FaultAbort.HeaderAbort': envoy_extensions_filters_http_fault_v3_FaultAbort_HeaderAbort;
   'envoy.extensions.filters.http.fault.v3.HTTPFault': envoy_extensions_filters_http_fault_v3_HTTPFault;
+  'envoy.extensions.filters.http.filter_chain.v3.FilterChain': envoy_extensions_filters_http_filter_chain_v3_FilterChain;
+  'envoy.extensions.filters.http.filter_chain.v3.FilterChainConfig': envoy_extensions_filters_http_filter_chain_v3_FilterChainConfig;
+  'envoy.extensions.filters.http.filter_chain.v3.FilterChainConfigPerRoute': envoy_extensions_filters_http_filter_chain_v3_FilterChainConfigPerRoute;
   'envoy.extensions.filters.http.grpc_web.v3.GrpcWeb': envoy_extensions_filters_http_grpc_web_v3_GrpcWeb;
   'envoy.extensions.filters.http.header_mutation.v3.HeaderMutation': envoy_extensions_filters_http_header_mutation_v3_HeaderMutation;
   'envoy.extensions.filters.http.header_mutation.v3.HeaderMutationPerRoute': envoy_extensions_filters_http_header_mutation_v3_HeaderMutationPerRoute;

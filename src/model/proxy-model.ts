@@ -91,6 +91,8 @@ export type RouteAction =
 
 /** What a route wants of the proxy beyond its action: one optional field per feature. */
 export interface RoutePolicy {
+  /** Larger request bodies are answered 413, also where the proxy answers by itself; 0 for no limit, 1 MiB if absent. */
+  readonly bodySize?: { readonly maxBytes: number };
   /** Requests over plain HTTP are redirected to https with this status. */
   readonly httpsRedirect?: { readonly status: 301 | 302 | 303 | 307 | 308 };
   /** How long a backend may be silent, and how long it may take nothing of a request; 60 s each if absent. */

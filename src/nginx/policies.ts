@@ -19,6 +19,7 @@ type Handler<K extends keyof RoutePolicy> = (
 ) => LocationPatch | Refused;
 
 const handlers: { readonly [K in keyof Required<RoutePolicy>]: Handler<K> } = {
+  bodySize: ({ maxBytes }) => directives(['client_max_body_size', maxBytes]),
   httpsRedirect: ({ status }) => ({ httpsRedirect: status }),
   timeouts: ({ readSeconds, sendSeconds }) =>
     directives(['proxy_read_timeout', `${readSeconds}s`], ['proxy_send_timeout', `${sendSeconds}s`]),

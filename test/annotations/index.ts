@@ -3,16 +3,20 @@
 import { acceptanceTables } from './acceptance.ts';
 import { addressLists, addressListsOfConfigMap } from './address-lists.ts';
 import { backendProtocol } from './backend-protocol.ts';
+import { bodySize, bodySizeOfAll, bodySizeUnreadable } from './body-size.ts';
 import { httpsRedirect } from './https-redirect.ts';
 import { requestHeadersDefault, requestHeadersSet, requestHeadersUnreadable } from './request-headers.ts';
 import type { AnnotationTable } from './table.ts';
 import { timeouts } from './timeouts.ts';
 
 export const annotationTables: readonly AnnotationTable[] = [
-  backendProtocol,
+  ...acceptanceTables,
   addressLists,
   ...addressListsOfConfigMap,
-  ...acceptanceTables,
+  backendProtocol,
+  bodySize,
+  bodySizeOfAll,
+  bodySizeUnreadable,
   httpsRedirect,
   requestHeadersDefault,
   requestHeadersSet,

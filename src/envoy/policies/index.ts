@@ -2,11 +2,13 @@
 import type { envoy_config_route_v3_Route as RouteMessage } from '../../gen/messages.ts';
 import type { RoutePolicy } from '../../model/proxy-model.ts';
 import { applyAddresses } from './addresses.ts';
+import { applyBodySize } from './body-size.ts';
 import type { ApplyPolicy } from './policy.ts';
 import { applyTimeouts } from './timeouts.ts';
 
 /** In the order in which they are applied: what stands later sees, and may multiply, what those before have made. */
 const policies: { readonly [K in keyof Required<RoutePolicy>]: ApplyPolicy<NonNullable<RoutePolicy[K]>> } = {
+  bodySize: applyBodySize,
   timeouts: applyTimeouts,
   addresses: applyAddresses,
   // Which of the two tables redirects is decided before anything is encoded: http-view.ts.

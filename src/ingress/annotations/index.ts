@@ -3,6 +3,7 @@ import type { AnnotationFeature } from '../declaration/annotation.ts';
 import { addressLists } from './address-lists.ts';
 import { backendProtocol } from './backend-protocol.ts';
 import { basicAuth } from './basic-auth.ts';
+import { bodySize } from './body-size.ts';
 import { clientCertificates } from './client-certificates.ts';
 import { errorPages } from './error-pages.ts';
 import { externalAuth } from './external-auth.ts';
@@ -16,6 +17,7 @@ export const annotationFeatures: readonly AnnotationFeature[] = [
   addressLists,
   backendProtocol,
   basicAuth,
+  bodySize,
   clientCertificates,
   errorPages,
   externalAuth,

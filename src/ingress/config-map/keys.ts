@@ -2,6 +2,7 @@
 import type { ConfigMapKey, KeyValues } from '../declaration/config-map-key.ts';
 import { acceptanceKeys } from './acceptance.ts';
 import { accessKeys } from './access.ts';
+import { bodyKeys } from './bodies.ts';
 import { errorPageKeys } from './error-pages.ts';
 import { firewallKeys } from './firewall.ts';
 import { globalAuthKeys } from './global-auth.ts';
@@ -13,6 +14,7 @@ import { upstreamKeys } from './upstream.ts';
 /** By the heading of their part of the documentation. */
 const keysByTitle = {
   'Access to backends': accessKeys,
+  'Bodies of requests and answers': bodyKeys,
   'Connections to backends': upstreamKeys,
   'Error pages': errorPageKeys,
   'External authentication': globalAuthKeys,
