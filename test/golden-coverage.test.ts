@@ -28,8 +28,8 @@ const effective = annotationFeatures
   .flatMap(({ keys }) => Object.entries(keys))
   .filter(([, { envoy, nginx }]) => isEffective(envoy) || isEffective(nginx));
 
-test.each(effective)('%s', (name, { codec }) => {
-  const all = values.get(name) ?? [];
+test.each(effective)('%s', (name, { codec, alias = name }) => {
+  const all = [name, alias].flatMap((one) => values.get(one) ?? []);
   const isRead = (value: string) => 'value' in codec.decode(value.trim());
   expect(all.some(isRead), 'a value that is read').toBe(true);
   if (canBeInvalid(codec as Codec<unknown>))
