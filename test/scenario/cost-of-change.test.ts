@@ -3,7 +3,10 @@
  * sent are the same lists at 100 and at 2,000 Ingresses. Only a route table grows with its hosts; its bytes are left out.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
+import { annotationFeatures } from '../../src/ingress/annotations/index.ts';
+import { isEffective } from '../../src/ingress/declaration/support.ts';
 import { typeUrls } from '../../src/xds/resource.ts';
+import { annotated } from '../annotations/table.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { endpointSlice, ingress, type Manifest, service, tlsSecret } from '../support/manifests.ts';
 import { makePair, type Pair } from '../support/pki.ts';
@@ -23,13 +26,18 @@ const hostName = (index: number) => `h${String(index).padStart(5, '0')}.example.
 
 function tenant(
   index: number,
-  more: { readonly path?: string; readonly addresses?: readonly string[] } = {},
+  more: {
+    readonly path?: string;
+    readonly addresses?: readonly string[];
+    readonly annotations?: Readonly<Record<string, string>>;
+  } = {},
 ): Manifest[] {
   const name = `t${String(index).padStart(5, '0')}`;
   return [
     ingress({
       name,
       namespace: 'shop',
+      annotations: annotated(more.annotations ?? {}),
       rules: [
         {
           host: hostName(index),
@@ -95,10 +103,25 @@ async function measureAll(hosts: number): Promise<Record<string, Cost>> {
       certificate: await measure(gateway, [tlsSecret('wildcard', rotated, 'shop')]),
       host: await measure(gateway, tenant(99_999)),
       nothing: await measure(gateway, tenant(9)),
+      ...(await measureAnnotations(gateway)),
     };
   } finally {
     await gateway.close();
   }
+}
+
+const annotations = annotationFeatures
+  .flatMap(({ keys }) => Object.entries(keys))
+  .filter(([, { envoy }]) => isEffective(envoy));
+
+/** Each on an Ingress of its own, as long as there are some. */
+async function measureAnnotations(gateway: Gateway): Promise<Record<string, Cost>> {
+  const costs: Record<string, Cost> = {};
+  for (const [index, [name, { example }]] of annotations.entries()) {
+    const change = tenant(10 + (index % 80), { annotations: { [name]: example } });
+    costs[name] = await measure(gateway, change);
+  }
+  return costs;
 }
 
 describe('the cost of a change', () => {
@@ -116,6 +139,13 @@ describe('the cost of a change', () => {
       expect(many[kind]).toEqual(few[kind]);
     },
   );
+
+  test.each(annotations.map(([name]) => name))('%s: the same with 100 and with 2,000 Ingresses', (name) => {
+    expect(many[name]).toEqual(few[name]);
+    expect(Object.keys(few[name]?.units ?? {}), 'the Ingress is looked at').toContain('served-ingress');
+    // Of its host in both tables, of an Ingress that had another annotation before, and of what belongs to its host.
+    expect(few[name]?.encodes['VirtualHost'] ?? 0).toBeLessThanOrEqual(4);
+  });
 
   test('an endpoint: one encode, one resource', () => {
     expect(few['endpoint']).toMatchObject({
