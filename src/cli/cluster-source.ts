@@ -29,7 +29,7 @@ export function createClusterSource(
     ...(args.watchNamespace !== undefined && { namespace: args.watchNamespace }),
     ...(args.watchNamespaceSelector !== undefined && { namespaceSelector: args.watchNamespaceSelector }),
     named: namedObjects(args),
-    referencesOf,
+    referencesOf: (ingress) => referencesOf(ingress, args.annotationsPrefix),
     onChanges: (changes) => {
       onChanges?.(changes);
       state.apply(changes);

@@ -2,6 +2,7 @@
  * What the plain `http` route table shows of a host: its routes, or, where a host redirects to https, the redirect.
  * Working on the model, before anything is encoded, it is equal for most edits of such a host, so they reach one table only.
  */
+import { deepEqual } from '../derive.ts';
 import type { envoy_config_route_v3_Route as RouteMessage } from '../gen/messages.ts';
 import type { HostName, PathMatch, Route, RouteAction, RoutePolicy, VirtualHost } from '../model/proxy-model.ts';
 
@@ -53,14 +54,21 @@ function shown({ match, action, policy }: Route): RouteView {
   return { match, action: { ...forward, cluster: plainCluster }, policy };
 }
 
-/** A body that is too large is refused before the redirect, so the limit stays. */
 function redirected(
   match: PathMatch,
   { status }: NonNullable<RoutePolicy['httpsRedirect']>,
-  { bodySize }: RoutePolicy,
+  policy: RoutePolicy,
 ): RouteView {
-  return { match, action: { kind: 'redirect', status }, ...(bodySize !== undefined && { policy: { bodySize } }) };
+  const kept = KEPT_BY_REDIRECTS.filter((name) => policy[name] !== undefined).map((name) => [name, policy[name]]);
+  const action = { kind: 'redirect', status } as const;
+  return { match, action, ...(kept.length > 0 && { policy: Object.fromEntries(kept) as RoutePolicy }) };
 }
+
+/**
+ * What comes before the redirect, or holds for its answer too: a body that is too large is refused, and `OPTIONS` answered, before
+ * anything is redirected.
+ */
+const KEPT_BY_REDIRECTS = ['bodySize', 'cors', 'responseHeaders'] as const satisfies readonly (keyof RoutePolicy)[];
 
 /** Equal redirects at the end, where the last one takes every path, are one. */
 function mergeTail(routes: readonly RouteView[]): readonly RouteView[] {
@@ -71,8 +79,7 @@ function mergeTail(routes: readonly RouteView[]): readonly RouteView[] {
 }
 
 function isSameRedirect({ action, policy }: RouteView, last: RouteView): boolean {
-  if (action.kind !== 'redirect' || last.action.kind !== 'redirect') return false;
-  return action.status === last.action.status && policy?.bodySize?.maxBytes === last.policy?.bodySize?.maxBytes;
+  return deepEqual(action, last.action) && deepEqual(policy, last.policy);
 }
 
 function isEveryPath(match: PathMatch): boolean {

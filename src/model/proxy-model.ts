@@ -3,7 +3,9 @@
  * Tables are keyed as said at `ProxyModel`.
  */
 import type { Table } from '../derive.ts';
+import type { CorsPolicy } from './cors.ts';
 import type { Diagnostic } from './diagnostic.ts';
+import type { HeaderChanges } from './headers.ts';
 import type { ObjectKey } from './object-ref.ts';
 import type { ProxySettings } from './settings.ts';
 
@@ -99,6 +101,12 @@ export interface RoutePolicy {
   readonly timeouts?: { readonly readSeconds: number; readonly sendSeconds: number };
   /** Clients of other addresses than those of `allow`, where that is not empty, and those of `deny`, are answered 403. */
   readonly addresses?: { readonly allow: readonly Network[]; readonly deny: readonly Network[] };
+  /** What answers tell browsers about pages of other origins; `OPTIONS` is answered 204 before anything else is looked at. */
+  readonly cors?: CorsPolicy;
+  /** What is done to the headers of every answer, in place of what a backend says. */
+  readonly responseHeaders?: HeaderChanges;
+  /** The `Connection` header that backends of HTTP/1 get. */
+  readonly connectionHeader?: 'close' | 'keep-alive';
 }
 
 /** A range of addresses, `10.0.0.0/8` or `2001:db8::/32`: the first address in canonical form, and the number of bits that count. */

@@ -23,6 +23,12 @@ export interface NginxSettings {
   readonly generateRequestId: boolean;
   /** `underscores_in_headers` */
   readonly underscoresInHeaders: boolean;
+  /** What backends get of a request beside its own headers; an empty value takes a header away. */
+  readonly requestHeaders: readonly NginxHeader[];
+  /** Headers of every answer, in place of what a backend says; an empty value is not sent. */
+  readonly responseHeaders: readonly NginxHeader[];
+  /** Headers of backends that clients do not see, beside those in `responseHeaders`. */
+  readonly hiddenHeaders: readonly string[];
   /** `proxy_connect_timeout`, in seconds. */
   readonly connectTimeout: number;
   /** Whether to bind `::` too. */
@@ -79,12 +85,44 @@ export interface NginxLocation {
   readonly httpsRedirect?: number;
   /** Whether some clients are answered 403, before nginx answers by itself. */
   readonly limitsAddresses?: boolean;
+  /** Set where answers tell browsers about pages of other origins. */
+  readonly cors?: NginxCors;
+  /** Headers as in the settings, whose headers of the same name they replace. */
+  readonly requestHeaders?: readonly NginxHeader[];
+  /** Headers as in the settings, whose headers of the same name they replace. */
+  readonly responseHeaders?: readonly NginxHeader[];
+  /** Headers as in the settings; those of `settings.responseHeaders` are not sent then. */
+  readonly hiddenHeaders?: readonly string[];
   /** Further directives of the location, in their order. */
   readonly directives?: readonly NginxDirective[];
   /** Set where requests go to a backend. */
   readonly forward?: NginxForward;
   /** Set where nginx answers by itself. */
   readonly respond?: NginxRespond;
+}
+
+/** One header. */
+export interface NginxHeader {
+  /** Its name, of letters, digits, `-` and `_`. */
+  readonly name: string;
+  /** Its value. */
+  readonly value: NginxParameter;
+}
+
+/** Answers for pages of other origins. Their headers are in `responseHeaders`. */
+export interface NginxCors {
+  /** An expression for the origins that are allowed; absent: all. */
+  readonly origins?: Pattern;
+  /** What the variables `$cors_NAME` hold. */
+  readonly values: readonly NginxVariable[];
+}
+
+/** A variable that a location sets. */
+export interface NginxVariable {
+  /** Its name, without `$`. */
+  readonly name: string;
+  /** Its value. */
+  readonly value: NginxParameter;
 }
 
 /** One directive. */

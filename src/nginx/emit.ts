@@ -13,6 +13,7 @@ import {
 import { DEFAULT_SETTINGS, SETTINGS } from '../model/settings.ts';
 import { certificateFile } from './certificate-file.ts';
 import type { NginxConfig, NginxServer, NginxSettings, NginxStream, NginxUpstream } from './config.ts';
+import { REQUEST_HEADERS, RESPONSE_HEADERS } from './headers.ts';
 import { type EmittedServer, nginxServer, type ServerContext } from './server.ts';
 import { nginxStream } from './stream.ts';
 import { externalAddress, needsResolver, nginxUpstream, upstreamName } from './upstream.ts';
@@ -218,6 +219,9 @@ function settings(
   return {
     generateRequestId: http.generateRequestId,
     underscoresInHeaders: http.underscoresInHeaders,
+    requestHeaders: REQUEST_HEADERS,
+    responseHeaders: RESPONSE_HEADERS,
+    hiddenHeaders: [],
     connectTimeout: upstream.connectTimeoutSeconds,
     httpPort: read(listeners, 'http')?.port ?? 80,
     httpsPort: read(listeners, 'https')?.port ?? 443,

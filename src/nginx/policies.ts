@@ -3,9 +3,10 @@ import type { Diagnostic } from '../model/diagnostic.ts';
 import type { ClusterPolicy, Route, RoutePolicy } from '../model/proxy-model.ts';
 import type { NginxDirective, NginxLocation } from './config.ts';
 import { grpcDirective } from './grpc.ts';
+import { changedResponseHeaders, corsPatch } from './headers.ts';
 import { routeDiagnostic } from './route-diagnostic.ts';
 
-/** What a policy adds to a location. Directives of several policies stand one after the other. */
+/** What a policy adds to a location. Directives and headers of several policies stand one after the other. */
 export type LocationPatch = Partial<Omit<NginxLocation, 'kind' | 'path' | 'forward' | 'respond'>>;
 
 /** Why nginx cannot do what a policy asks for; the route answers 503 where the policy protects something. */
@@ -20,7 +21,10 @@ type Handler<K extends keyof RoutePolicy> = (
 
 const handlers: { readonly [K in keyof Required<RoutePolicy>]: Handler<K> } = {
   bodySize: ({ maxBytes }) => directives(['client_max_body_size', maxBytes]),
+  connectionHeader: (value) => ({ requestHeaders: [{ name: 'Connection', value }] }),
+  cors: corsPatch,
   httpsRedirect: ({ status }) => ({ httpsRedirect: status }),
+  responseHeaders: changedResponseHeaders,
   timeouts: ({ readSeconds, sendSeconds }) =>
     directives(['proxy_read_timeout', `${readSeconds}s`], ['proxy_send_timeout', `${sendSeconds}s`]),
   // The first that fits decides. Redirects come before all of them.
@@ -49,6 +53,8 @@ function directives(...list: readonly (readonly [name: string, ...parameters: Ng
   return { directives: list.map(([name, ...parameters]) => ({ name, parameters })) };
 }
 
+const LISTS = ['directives', 'requestHeaders', 'responseHeaders', 'hiddenHeaders'] as const;
+
 /** All policies of a route together, those of its cluster included. */
 export function policyPatch(route: Route): {
   readonly patch: LocationPatch;
@@ -57,8 +63,12 @@ export function policyPatch(route: Route): {
   let patch: LocationPatch = {};
   const diagnostics: Diagnostic[] = [];
   const add = (added: LocationPatch) => {
-    const all = [...(patch.directives ?? []), ...(added.directives ?? [])];
-    patch = { ...patch, ...added, ...(all.length > 0 && { directives: all }) };
+    const former = patch;
+    patch = { ...former, ...added };
+    for (const list of LISTS) {
+      const all = [...(former[list] ?? []), ...(added[list] ?? [])];
+      if (all.length > 0) patch = { ...patch, [list]: all };
+    }
   };
   for (const name of Object.keys(route.policy) as (keyof RoutePolicy)[]) {
     const value = route.policy[name];

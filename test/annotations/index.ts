@@ -4,6 +4,8 @@ import { acceptanceTables } from './acceptance.ts';
 import { addressLists, addressListsOfConfigMap } from './address-lists.ts';
 import { backendProtocol } from './backend-protocol.ts';
 import { bodySize, bodySizeOfAll, bodySizeUnreadable } from './body-size.ts';
+import { cors } from './cors.ts';
+import { customHeaders } from './custom-headers.ts';
 import { httpsRedirect } from './https-redirect.ts';
 import { requestHeadersDefault, requestHeadersSet, requestHeadersUnreadable } from './request-headers.ts';
 import type { AnnotationTable } from './table.ts';
@@ -17,6 +19,8 @@ export const annotationTables: readonly AnnotationTable[] = [
   bodySize,
   bodySizeOfAll,
   bodySizeUnreadable,
+  cors,
+  customHeaders,
   httpsRedirect,
   requestHeadersDefault,
   requestHeadersSet,

@@ -63,7 +63,7 @@ async function follow({ kubeconfig }: Account): Promise<Followed> {
   const source = createKubernetesSource({
     client: createKubernetesClient({ kubeconfig, userAgent: 'test' }),
     named: [],
-    referencesOf,
+    referencesOf: (ingress) => referencesOf(ingress, 'nginx.ingress.kubernetes.io'),
     onChanges,
     onDiagnostics: () => {},
   });

@@ -3,7 +3,9 @@ import type { envoy_config_route_v3_Route as RouteMessage } from '../../gen/mess
 import type { RoutePolicy } from '../../model/proxy-model.ts';
 import { applyAddresses } from './addresses.ts';
 import { applyBodySize } from './body-size.ts';
+import { applyCors } from './cors.ts';
 import type { ApplyPolicy } from './policy.ts';
+import { applyResponseHeaders } from './response-headers.ts';
 import { applyTimeouts } from './timeouts.ts';
 
 /** In the order in which they are applied: what stands later sees, and may multiply, what those before have made. */
@@ -13,6 +15,12 @@ const policies: { readonly [K in keyof Required<RoutePolicy>]: ApplyPolicy<NonNu
   addresses: applyAddresses,
   // Which of the two tables redirects is decided before anything is encoded: http-view.ts.
   httpsRedirect: (_, routes) => routes,
+  // Envoy writes the header by itself.
+  connectionHeader: (_, routes) => routes,
+  // What it answers by itself comes before everything that those above make of the path.
+  cors: applyCors,
+  // Last, since it holds for every answer.
+  responseHeaders: applyResponseHeaders,
 };
 
 const names = Object.keys(policies) as (keyof RoutePolicy)[];

@@ -1,5 +1,6 @@
 /** How a policy of a route becomes messages of Envoy. */
 import type {
+  envoy_config_core_v3_HeaderValueOption as HeaderValueOption,
   envoy_config_route_v3_RouteAction as RouteActionMessage,
   envoy_config_route_v3_Route as RouteMessage,
 } from '../../gen/messages.ts';
@@ -19,4 +20,10 @@ export function changeForwards(
     if (!('route' in route) || route.route === undefined) return route;
     return { ...route, ...change(route.route, route) } as RouteMessage;
   });
+}
+
+/** Further headers of answers, after those that the route has. */
+export function addResponseHeaders(route: RouteMessage, headers: readonly HeaderValueOption[]): RouteMessage {
+  if (headers.length === 0) return route;
+  return { ...route, response_headers_to_add: [...(route.response_headers_to_add ?? []), ...headers] };
 }

@@ -5,9 +5,13 @@ import { backendProtocol } from './backend-protocol.ts';
 import { basicAuth } from './basic-auth.ts';
 import { bodySize } from './body-size.ts';
 import { clientCertificates } from './client-certificates.ts';
+import { connectionHeader } from './connection-header.ts';
+import { cors } from './cors.ts';
+import { customHeaders } from './custom-headers.ts';
 import { errorPages } from './error-pages.ts';
 import { externalAuth } from './external-auth.ts';
 import { firewall } from './firewall.ts';
+import { http2Push } from './http2-push.ts';
 import { httpsRedirect } from './https-redirect.ts';
 import { rateLimits } from './rate-limits.ts';
 import { snippets } from './snippets.ts';
@@ -19,9 +23,13 @@ export const annotationFeatures: readonly AnnotationFeature[] = [
   basicAuth,
   bodySize,
   clientCertificates,
+  connectionHeader,
+  cors,
+  customHeaders,
   errorPages,
   externalAuth,
   firewall,
+  http2Push,
   httpsRedirect,
   rateLimits,
   snippets,

@@ -6,6 +6,7 @@ import { bodyKeys } from './bodies.ts';
 import { errorPageKeys } from './error-pages.ts';
 import { firewallKeys } from './firewall.ts';
 import { globalAuthKeys } from './global-auth.ts';
+import { headerKeys } from './headers.ts';
 import { rateLimitKeys } from './rate-limits.ts';
 import { redirectKeys } from './redirects.ts';
 import { requestHeaderKeys } from './request-headers.ts';
@@ -19,6 +20,7 @@ const keysByTitle = {
   'Error pages': errorPageKeys,
   'External authentication': globalAuthKeys,
   Firewall: firewallKeys,
+  Headers: headerKeys,
   'Rate limits': rateLimitKeys,
   Redirects: redirectKeys,
   'Requests of clients': requestHeaderKeys,

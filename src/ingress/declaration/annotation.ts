@@ -39,6 +39,8 @@ export interface AnnotationKey<V = unknown> extends SupportByProxy {
   readonly quirk?: string;
   /** An older name for the same, read where this one is absent. */
   readonly alias?: string;
+  /** The value (`NamedObject`) names an object of this kind, which sources that do not hold everything then read. */
+  readonly refersTo?: 'Secret' | 'ConfigMap';
 }
 
 export interface AnnotationFeature {

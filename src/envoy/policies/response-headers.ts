@@ -1,0 +1,17 @@
+import type { RoutePolicy } from '../../model/proxy-model.ts';
+import { formatString } from '../format.ts';
+import { overwrite } from '../headers.ts';
+import { type ApplyPolicy, addResponseHeaders } from './policy.ts';
+
+type ResponseHeaders = NonNullable<RoutePolicy['responseHeaders']>;
+
+/** On every answer, whoever gives it. */
+export const applyResponseHeaders: ApplyPolicy<ResponseHeaders> = ({ set, remove }, routes) => {
+  const headers = set.map(({ name, value }) => overwrite(name, formatString(value)));
+  return routes.map((route) => ({
+    ...addResponseHeaders(route, headers),
+    ...(remove.length > 0 && {
+      response_headers_to_remove: [...(route.response_headers_to_remove ?? []), ...remove],
+    }),
+  }));
+};
