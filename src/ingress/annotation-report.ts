@@ -3,7 +3,7 @@ import type { Ingress } from '../cluster/objects.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { objectKey, objectRef } from '../model/object-ref.ts';
 import { type AnnotationReading, protectionOf } from './annotation-reading.ts';
-import type { ConfigMapValues } from './config-map/keys.ts';
+import { type ConfigMapKeyName, type ConfigMapValues, configMapKeys } from './config-map/keys.ts';
 import { isEffective } from './declaration/support.ts';
 import { diagnose } from './diagnose.ts';
 import type { MergedEffects } from './effects.ts';
@@ -73,9 +73,14 @@ function reportReading(reading: AnnotationReading, global: ConfigMapValues, of: 
       ];
     case 'default': {
       const { configMap, default: byDefault } = declaration ?? {};
-      const instead = configMap === undefined ? byDefault : String(global[configMap]);
+      const instead = configMap === undefined ? byDefault : shownValue(configMap, global);
       const message = `${outcome.reason}; ${instead === undefined ? 'it has no effect' : `${instead} holds instead`}`;
       return [of('warning', 'AnnotationInvalid', key, message)];
     }
   }
+}
+
+function shownValue(key: ConfigMapKeyName, global: ConfigMapValues): string {
+  const { default: byDefault, shownDefault } = configMapKeys[key];
+  return global[key] === byDefault ? (shownDefault ?? String(byDefault)) : `what ${key} says in the ConfigMap`;
 }

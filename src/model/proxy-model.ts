@@ -7,6 +7,7 @@ import type { CorsPolicy } from './cors.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { HeaderChanges } from './headers.ts';
 import type { ObjectKey } from './object-ref.ts';
+import type { Retries } from './retries.ts';
 import type { ProxySettings } from './settings.ts';
 
 /** The Ingress (`namespace/name`) and the field that made a part of the model. */
@@ -97,6 +98,8 @@ export interface RoutePolicy {
   readonly bodySize?: { readonly maxBytes: number };
   /** Requests over plain HTTP are redirected to https with this status. */
   readonly httpsRedirect?: { readonly status: 301 | 302 | 303 | 307 | 308 };
+  /** When a request is sent to another endpoint; `DEFAULT_RETRIES` if absent. */
+  readonly retries?: Retries;
   /** How long a backend may be silent, and how long it may take nothing of a request; 60 s each if absent. */
   readonly timeouts?: { readonly readSeconds: number; readonly sendSeconds: number };
   /** Clients of other addresses than those of `allow`, where that is not empty, and those of `deny`, are answered 403. */

@@ -25,6 +25,12 @@ const handlers: { readonly [K in keyof Required<RoutePolicy>]: Handler<K> } = {
   cors: corsPatch,
   httpsRedirect: ({ status }) => ({ httpsRedirect: status }),
   responseHeaders: changedResponseHeaders,
+  retries: ({ on, nonIdempotent, tries, withinSeconds }) =>
+    directives(
+      ['proxy_next_upstream', ...(on.length === 0 ? ['off'] : on), ...(nonIdempotent ? ['non_idempotent'] : [])],
+      ['proxy_next_upstream_timeout', `${withinSeconds}s`],
+      ['proxy_next_upstream_tries', tries],
+    ),
   timeouts: ({ readSeconds, sendSeconds }) =>
     directives(['proxy_read_timeout', `${readSeconds}s`], ['proxy_send_timeout', `${sendSeconds}s`]),
   // The first that fits decides. Redirects come before all of them.

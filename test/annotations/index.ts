@@ -8,6 +8,7 @@ import { cors } from './cors.ts';
 import { customHeaders } from './custom-headers.ts';
 import { httpsRedirect } from './https-redirect.ts';
 import { requestHeadersDefault, requestHeadersSet, requestHeadersUnreadable } from './request-headers.ts';
+import { retries, retriesOfConfigMap } from './retries.ts';
 import type { AnnotationTable } from './table.ts';
 import { timeouts } from './timeouts.ts';
 
@@ -25,5 +26,7 @@ export const annotationTables: readonly AnnotationTable[] = [
   requestHeadersDefault,
   requestHeadersSet,
   requestHeadersUnreadable,
+  retries,
+  ...retriesOfConfigMap,
   timeouts,
 ];

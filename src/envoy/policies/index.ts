@@ -6,12 +6,14 @@ import { applyBodySize } from './body-size.ts';
 import { applyCors } from './cors.ts';
 import type { ApplyPolicy } from './policy.ts';
 import { applyResponseHeaders } from './response-headers.ts';
+import { applyRetries } from './retries.ts';
 import { applyTimeouts } from './timeouts.ts';
 
 /** In the order in which they are applied: what stands later sees, and may multiply, what those before have made. */
 const policies: { readonly [K in keyof Required<RoutePolicy>]: ApplyPolicy<NonNullable<RoutePolicy[K]>> } = {
   bodySize: applyBodySize,
   timeouts: applyTimeouts,
+  retries: applyRetries,
   addresses: applyAddresses,
   // Which of the two tables redirects is decided before anything is encoded: http-view.ts.
   httpsRedirect: (_, routes) => routes,

@@ -14,6 +14,7 @@ import { firewall } from './firewall.ts';
 import { http2Push } from './http2-push.ts';
 import { httpsRedirect } from './https-redirect.ts';
 import { rateLimits } from './rate-limits.ts';
+import { retries } from './retries.ts';
 import { snippets } from './snippets.ts';
 import { timeouts } from './timeouts.ts';
 
@@ -32,6 +33,7 @@ export const annotationFeatures: readonly AnnotationFeature[] = [
   http2Push,
   httpsRedirect,
   rateLimits,
+  retries,
   snippets,
   timeouts,
 ];

@@ -10,6 +10,7 @@ import { headerKeys } from './headers.ts';
 import { rateLimitKeys } from './rate-limits.ts';
 import { redirectKeys } from './redirects.ts';
 import { requestHeaderKeys } from './request-headers.ts';
+import { retryKeys } from './retries.ts';
 import { upstreamKeys } from './upstream.ts';
 
 /** By the heading of their part of the documentation. */
@@ -24,6 +25,7 @@ const keysByTitle = {
   'Rate limits': rateLimitKeys,
   Redirects: redirectKeys,
   'Requests of clients': requestHeaderKeys,
+  Retries: retryKeys,
   'Which Ingresses are taken': acceptanceKeys,
 };
 
