@@ -1,9 +1,8 @@
 import { deepEqual } from '../../derive.ts';
 import { DEFAULT_RETRIES } from '../../model/retries.ts';
-import { COUNTED, NO_LIMIT, SAME_FAILURES } from '../config-map/retries.ts';
 import { annotationFeature } from '../declaration/annotation.ts';
 import { integer, seconds } from '../declaration/codecs.ts';
-import { nextUpstream } from '../declaration/next-upstream.ts';
+import { COUNTED, NO_LIMIT, nextUpstream, SAME_FAILURES } from '../declaration/next-upstream.ts';
 import { approximated, HONOURED } from '../declaration/support.ts';
 
 export const retries = annotationFeature({
