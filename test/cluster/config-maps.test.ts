@@ -113,7 +113,7 @@ test('the ConfigMap of options is followed from when it is created until it is d
   await served(STEADY_HOST, { status: 403, product });
   await options({ 'no-such-option': 'true' });
   await served(STEADY_HOST, { product });
-  await eventually('it is told', () => /no-such-option.*ConfigMapKeyUnsupported/.test(product.log()));
+  await eventually('it is told', () => /no-such-option.*ConfigMapKeyUnknown/.test(product.log()));
   await options({ 'whitelist-source-range': '192.0.2.0/24' });
   await served(STEADY_HOST, { status: 403, product });
   await api.remove(configMap('options', {}, OWN));
