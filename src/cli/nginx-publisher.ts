@@ -1,7 +1,7 @@
 import type { Publisher } from '../controller.ts';
 import type { Pass } from '../derive.ts';
 import { DEFAULT_CERTIFICATE } from '../model/proxy-model.ts';
-import { certificateFile } from '../nginx/certificate-file.ts';
+import { backendSecretFiles, certificateFile, type PemContent } from '../nginx/certificate-file.ts';
 import {
   mergeChanges,
   NO_CHANGE,
@@ -88,18 +88,23 @@ export function createNginxPublication(
   };
 }
 
-/** Where the configuration wants certificates: all of them, or only the one for the first moment of a master. */
+/** Where the configuration wants certificates: those for backends, and all others or only the one for the first moment of a master. */
 function filesOf(emitter: NginxEmitter, folder: string, dynamic: boolean): NginxTarget['files'] {
+  const files = new Map<string, PemContent>();
+  for (const name of emitter.backendSecrets.keys()) {
+    const secret = emitter.backendSecrets.get(name);
+    if (secret !== undefined)
+      for (const [file, content] of backendSecretFiles(folder, secret)) files.set(file, content);
+  }
   if (dynamic) {
     const certificate = emitter.certificates.get(DEFAULT_CERTIFICATE);
-    return new Map(certificate === undefined ? [] : [[`${folder}/default.pem`, certificate]]);
+    return certificate === undefined ? files : files.set(`${folder}/default.pem`, certificate);
   }
-  return new Map(
-    [...emitter.certificates.keys()].flatMap((name) => {
-      const certificate = emitter.certificates.get(name);
-      return certificate === undefined ? [] : [[certificateFile(folder, certificate), certificate] as const];
-    }),
-  );
+  for (const name of emitter.certificates.keys()) {
+    const certificate = emitter.certificates.get(name);
+    if (certificate !== undefined) files.set(certificateFile(folder, certificate), certificate);
+  }
+  return files;
 }
 
 function namesOf(emitter: NginxEmitter): Map<string, string> {

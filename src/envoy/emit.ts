@@ -4,6 +4,7 @@ import type { Diagnostic } from '../model/diagnostic.ts';
 import type { ObjectKey } from '../model/object-ref.ts';
 import type { HostName, ProxyModel, Route } from '../model/proxy-model.ts';
 import { SETTINGS } from '../model/settings.ts';
+import { emitBackendSecrets } from './backend-secret.ts';
 import { clusterMessage, type DnsOptions } from './cluster.ts';
 import { emitListeners, emitStreamListeners, type ListenerEmitOptions } from './emit-listeners.ts';
 import { deriveResource, existing } from './emit-resource.ts';
@@ -18,6 +19,7 @@ import { emitOnDemandSecrets, emitSecrets } from './secret.ts';
 import { deriveShards } from './shard.ts';
 import { recommendSharding } from './shard-advice.ts';
 import { createShardedTable } from './shard-tables.ts';
+import { secretsOf } from './upstream-tls.ts';
 
 export type EmitOptions = ListenerEmitOptions & DnsOptions;
 
@@ -48,6 +50,7 @@ export function createEmitter(engine: Engine, model: ProxyModel, options: EmitOp
       { typeUrl: typeUrls.endpoints, table: emitEndpoints(engine, model, encoder) },
       { typeUrl: typeUrls.secret, table: emitSecrets(engine, model, listeners.chains, encoder) },
       { typeUrl: typeUrls.secret, table: emitOnDemandSecrets(engine, model, encoder) },
+      { typeUrl: typeUrls.secret, table: emitBackendSecrets(engine, model, encoder) },
       { typeUrl: typeUrls.listener, table: listeners.resources },
       { typeUrl: typeUrls.listener, table: emitStreamListeners(engine, model, options, encoder) },
       ...routes.resources,
@@ -104,8 +107,10 @@ function emitClusters(
     const cluster = existing(read, clusters, name);
     const message = clusterMessage(cluster, existing(read, upstream, SETTINGS), options);
     const bytes = encoder.encode('envoy.config.cluster.v3.Cluster', message, name);
+    const secrets = secretsOf(cluster.policy);
     return encodedResource(name, bytes, {
       ...(cluster.kind === 'endpoints' ? { endpoints: cluster.endpoints } : {}),
+      ...(secrets.length > 0 && { secrets }),
       origin: () => originOf(virtualHosts, ({ action }) => action.kind === 'forward' && action.cluster.name === name),
     });
   });

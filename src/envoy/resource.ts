@@ -28,6 +28,8 @@ export interface EncodedResource {
   bytesAs?(spelling: string): Uint8Array;
   /** For a cluster: the name of the endpoints that it refers to. */
   readonly endpoints?: string;
+  /** For a cluster: the names of the secrets that it waits for. */
+  readonly secrets?: readonly string[];
   /** For a scope: the name of the route table that it leads to. */
   readonly routes?: string;
   /** For a listener that leads to one cluster, without routes: the name of this cluster. */
@@ -41,6 +43,7 @@ export interface EncodedResource {
 /** What goes with the bytes of a resource. */
 interface Attributes {
   readonly endpoints?: string;
+  readonly secrets?: readonly string[];
   readonly routes?: string;
   readonly cluster?: string;
   readonly origin?: () => readonly string[];

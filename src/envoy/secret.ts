@@ -11,7 +11,7 @@ export function secretMessage({ name, ...pair }: Certificate): Secret {
   return { name, ...pairMessage(pair) };
 }
 
-function pairMessage({ chain, key }: Pick<Certificate, 'chain' | 'key'>): Secret {
+export function pairMessage({ chain, key }: Pick<Certificate, 'chain' | 'key'>): Secret {
   return {
     tls_certificate: {
       certificate_chain: { inline_bytes: chain },
@@ -79,7 +79,7 @@ export function emitOnDemandSecrets(
  * Encoded now, for its version and to find faults, and again whenever it is sent: meanwhile only the message is kept, which refers
  * to the bytes of the Secret.
  */
-function transientResource(name: CertificateName, message: Secret, encoder: Encoder): EncodedResource {
+export function transientResource(name: CertificateName, message: Secret, encoder: Encoder): EncodedResource {
   const version = contentVersion(encoder.encode(SECRET, message, name));
   const bytes = () => encode(SECRET, message);
   return { name, version, namespace: namespaceOf(name), transient: true, bytes, origin: () => [] };

@@ -1,6 +1,7 @@
 /** For tests: a model whose tables are inputs, so that a test says what is in it and what changes. */
 import { deepEqual, type Engine, type Input } from '../derive.ts';
 import type {
+  BackendSecret,
   Certificate,
   CertificateName,
   Cluster,
@@ -23,6 +24,7 @@ export interface TestModel extends ProxyModel {
   readonly clusters: Input<Cluster>;
   readonly endpoints: Input<Endpoints>;
   readonly certificates: Input<Certificate>;
+  readonly backendSecrets: Input<BackendSecret>;
   readonly onDemandNames: Input<CertificateName>;
 }
 
@@ -37,6 +39,7 @@ export function createTestModel(engine: Engine): TestModel {
     clusters: engine.input<Cluster>('cluster', deepEqual),
     endpoints: engine.input<Endpoints>('endpoints', deepEqual),
     certificates: engine.input<Certificate>('certificate', deepEqual),
+    backendSecrets: engine.input<BackendSecret>('backend-secret', deepEqual),
     onDemandNames: engine.input<CertificateName>('on-demand-name'),
   };
 }

@@ -14,6 +14,7 @@ import {
   type ProxyModel,
 } from '../model/proxy-model.ts';
 import { type AcceptOptions, acceptedMemory, deriveAcceptedIngresses } from './accepted.ts';
+import { deriveBackendSecrets } from './backend-secret.ts';
 import { parsePair } from './certificate.ts';
 import { deriveCertificateExpiry } from './certificate-expiry.ts';
 import { deriveClusters, deriveEndpointsReferences } from './cluster.ts';
@@ -127,6 +128,7 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
       clusters,
       endpoints,
       certificates: served,
+      backendSecrets: deriveBackendSecrets(engine, clusters, state.secrets),
       onDemandNames: serverNames.onDemand,
     },
     diagnosticTables: [

@@ -8,7 +8,7 @@ export function byScheme(cluster: ClusterReference): {
 } {
   const { policy = {} } = cluster;
   if (policy.backendProtocol !== 'AUTO_HTTP') return { cluster };
-  const { backendProtocol: _, ...plain } = policy;
+  const { backendProtocol: _, backendTls: __, ...plain } = policy;
   return {
     cluster: clusterReference(cluster, { ...policy, backendProtocol: 'HTTPS' }),
     plainCluster: clusterReference(cluster, plain),

@@ -67,18 +67,25 @@ function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 
-function parseChain(pem: string): X509Certificate[] | string {
+/** The certificates of authorities in `ca.crt` of a Secret, in canonical form, or why they cannot be used. */
+export function parseAuthorities(pem: Uint8Array): { readonly authorities: Uint8Array } | { readonly reason: string } {
+  const parsed = parseChain(textOf(pem), 'ca.crt');
+  if (typeof parsed === 'string') return { reason: parsed };
+  return { authorities: within(pem, parsed.map((certificate) => certificate.toString()).join('')) };
+}
+
+function parseChain(pem: string, field = 'tls.crt'): X509Certificate[] | string {
   const blocks = pem.match(CERTIFICATE_BLOCK) ?? [];
-  if (blocks.length === 0) return 'holds no certificate in tls.crt';
+  if (blocks.length === 0) return `holds no certificate in ${field}`;
   // A torn block must not shorten the chain in silence.
   if (blocks.length !== pem.split('-----BEGIN CERTIFICATE-----').length - 1)
-    return 'holds a broken certificate in tls.crt';
+    return `holds a broken certificate in ${field}`;
   const chain: X509Certificate[] = [];
   for (const [index, block] of blocks.entries()) {
     try {
       chain.push(new X509Certificate(block));
     } catch {
-      return `holds a broken certificate in tls.crt (number ${index + 1} of ${blocks.length})`;
+      return `holds a broken certificate in ${field} (number ${index + 1} of ${blocks.length})`;
     }
   }
   return chain;

@@ -136,6 +136,8 @@ export interface ClusterPolicy {
   readonly connectTimeoutSeconds?: number;
   /** What endpoints speak; HTTP/1.1 without TLS if absent. */
   readonly backendProtocol?: BackendProtocol;
+  /** For protocols over TLS; without it backends are believed whatever certificate they show. */
+  readonly backendTls?: BackendTls;
 }
 
 /**
@@ -143,6 +145,25 @@ export interface ClusterPolicy {
  * which no cluster has: a route then names one for each.
  */
 export type BackendProtocol = 'HTTPS' | 'AUTO_HTTP' | 'GRPC' | 'GRPCS';
+
+/** What is shown to backends over TLS, and asked of them. */
+export interface BackendTls {
+  /** Key of the Secret in `ProxyModel.backendSecrets`. */
+  readonly secret: ObjectKey;
+  /** Backends are shown the certificate of the Secret. */
+  readonly showsCertificate: boolean;
+  /** Backends must show a certificate of the Secret's authorities for this name; `depth`: how many may stand between the two. */
+  readonly verify?: { readonly name: string; readonly depth: number };
+  /** The server name (SNI) of handshakes; none is sent if absent. */
+  readonly serverName?: string;
+  /** Sorted. */
+  readonly versions: readonly TlsVersion[];
+  /** For TLS 1.2, in the names of OpenSSL; absent: the proxy's own. */
+  readonly ciphers?: readonly string[];
+}
+
+export const tlsVersions = ['TLSv1.2', 'TLSv1.3'] as const;
+export type TlsVersion = (typeof tlsVersions)[number];
 
 /** `namespace/service/port`, `namespace/service/port/udp` for another protocol, and `~hash` with a policy. */
 export type ClusterName = string;
@@ -186,6 +207,14 @@ export interface Certificate {
   readonly dnsNames: readonly string[];
   /** Milliseconds since 1970. */
   readonly notAfter: number;
+}
+
+/** What a Secret holds for TLS to backends; at least one of the two. */
+export interface BackendSecret {
+  readonly name: ObjectKey;
+  readonly pair?: Pick<Certificate, 'chain' | 'key'>;
+  /** PEM: the certificates of authorities (`ca.crt`). */
+  readonly authorities?: Uint8Array;
 }
 
 /** PEM of a private key that shows itself as `[redacted]` in JSON, logs and inspection. */
@@ -237,4 +266,6 @@ export interface ProxyModel {
   readonly onDemandNames: Table<CertificateName>;
   /** keyed by certificate name: those that listeners and `onDemandNames` refer to; `DEFAULT_CERTIFICATE` is always there */
   readonly certificates: Table<Certificate>;
+  /** keyed by `namespace/name`: those that clusters refer to */
+  readonly backendSecrets: Table<BackendSecret>;
 }

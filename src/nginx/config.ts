@@ -141,6 +141,8 @@ export interface NginxForward {
   readonly plainUpstream?: string;
   /** What backends speak. `auto`: `https` where the client has TLS, else `http`. */
   readonly protocol: 'http' | 'https' | 'auto' | 'grpc' | 'grpcs';
+  /** It has settings of its own for TLS, so that no connection of another location may be used. */
+  readonly ownTls: boolean;
   /** `namespace-service-port`, for the log. */
   readonly logName: string;
   /** `host:port` that is resolved at run time, for an ExternalName Service. */

@@ -3,6 +3,7 @@ import type { Engine, Key, Reader, Table } from '../derive.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import {
   type Address,
+  type BackendSecret,
   type Certificate,
   type CertificateName,
   DEFAULT_CERTIFICATE,
@@ -11,7 +12,7 @@ import {
   type ServerName,
 } from '../model/proxy-model.ts';
 import { DEFAULT_SETTINGS, SETTINGS } from '../model/settings.ts';
-import { certificateFile } from './certificate-file.ts';
+import { authoritiesFile, certificateFile } from './certificate-file.ts';
 import type { NginxConfig, NginxServer, NginxSettings, NginxStream, NginxUpstream } from './config.ts';
 import { REQUEST_HEADERS, RESPONSE_HEADERS } from './headers.ts';
 import { type EmittedServer, nginxServer, type ServerContext } from './server.ts';
@@ -58,6 +59,8 @@ export interface NginxEmitter {
   readonly backends: Table<readonly Address[]>;
   /** Keyed by certificate name: every certificate that is served. */
   readonly certificates: Table<Certificate>;
+  /** Keyed by the Secret: what is needed for TLS to backends, which nginx reads from files in any case. */
+  readonly backendSecrets: Table<BackendSecret>;
   /** Under the key `https`: which certificate answers which server name; only with `dynamic`. */
   readonly serverNames: Table<readonly ServerName[]>;
   readonly diagnosticTables: readonly Table<{ readonly diagnostics: readonly Diagnostic[] }>[];
@@ -90,6 +93,13 @@ export function createNginxEmitter(engine: Engine, model: ProxyModel, options: N
         const certificate = options.dynamic ? undefined : read(hostCertificates, name);
         return certificate && read(files, certificate);
       },
+      backendFiles: (key) => {
+        const { pair, authorities } = read(model.backendSecrets, key) ?? {};
+        return {
+          ...(pair && { pair: certificateFile(options.folder, pair) }),
+          ...(authorities && { authorities: authoritiesFile(options.folder, authorities) }),
+        };
+      },
     };
     return nginxServer(host, read(model.virtualHosts, host)?.routes ?? [], context);
   });
@@ -117,7 +127,14 @@ export function createNginxEmitter(engine: Engine, model: ProxyModel, options: N
       streams: options.nginx.hasStream ? sorted(read(allStreams, ALL)) : [],
     };
   });
-  return { config, backends, certificates: model.certificates, serverNames, diagnosticTables: [servers, ...problems] };
+  return {
+    config,
+    backends,
+    certificates: model.certificates,
+    backendSecrets: model.backendSecrets,
+    serverNames,
+    diagnosticTables: [servers, ...problems],
+  };
 }
 
 const ALL = 'all';

@@ -1,10 +1,18 @@
 /** What nginx does for each policy of a route and each setting of a cluster. A policy without an entry here does not compile. */
 import type { Diagnostic } from '../model/diagnostic.ts';
+import type { ObjectKey } from '../model/object-ref.ts';
 import type { ClusterPolicy, Route, RoutePolicy } from '../model/proxy-model.ts';
+import { type BackendFiles, backendTlsDirectives } from './backend-tls.ts';
 import type { NginxDirective, NginxLocation } from './config.ts';
 import { grpcDirective } from './grpc.ts';
 import { changedResponseHeaders, corsPatch } from './headers.ts';
 import { routeDiagnostic } from './route-diagnostic.ts';
+
+/** What policies need to know beside their values. */
+export interface PolicyContext {
+  /** Files of a Secret for TLS to backends. */
+  backendFiles(secret: ObjectKey): BackendFiles;
+}
 
 /** What a policy adds to a location. Directives and headers of several policies stand one after the other. */
 export type LocationPatch = Partial<Omit<NginxLocation, 'kind' | 'path' | 'forward' | 'respond'>>;
@@ -46,10 +54,14 @@ const handlers: { readonly [K in keyof Required<RoutePolicy>]: Handler<K> } = {
 
 /** What nginx does for each setting of a cluster, in the locations that lead to it. */
 const clusterHandlers: {
-  readonly [K in keyof Required<ClusterPolicy>]: (value: NonNullable<ClusterPolicy[K]>) => LocationPatch;
+  readonly [K in keyof Required<ClusterPolicy>]: (
+    value: NonNullable<ClusterPolicy[K]>,
+    context: PolicyContext,
+  ) => LocationPatch;
 } = {
   // Written where requests are passed on: server.ts.
   backendProtocol: () => ({}),
+  backendTls: (value, { backendFiles }) => ({ directives: backendTlsDirectives(value, backendFiles(value.secret)) }),
   connectTimeoutSeconds: (value) => directives(['proxy_connect_timeout', `${value}s`]),
   // Of TCP services alone: stream.ts.
   proxyProtocol: () => ({}),
@@ -62,7 +74,10 @@ function directives(...list: readonly (readonly [name: string, ...parameters: Ng
 const LISTS = ['directives', 'requestHeaders', 'responseHeaders', 'hiddenHeaders'] as const;
 
 /** All policies of a route together, those of its cluster included. */
-export function policyPatch(route: Route): {
+export function policyPatch(
+  route: Route,
+  context: PolicyContext,
+): {
   readonly patch: LocationPatch;
   readonly diagnostics: readonly Diagnostic[];
 } {
@@ -86,7 +101,7 @@ export function policyPatch(route: Route): {
   const cluster = route.action.kind === 'forward' ? (route.action.cluster.policy ?? {}) : {};
   for (const name of Object.keys(cluster) as (keyof ClusterPolicy)[]) {
     const value = cluster[name];
-    if (value !== undefined) add(clusterHandlers[name](value as never));
+    if (value !== undefined) add(clusterHandlers[name](value as never, context));
   }
   return { patch: isGrpc(route) ? forGrpc(patch) : patch, diagnostics };
 }

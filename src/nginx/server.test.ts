@@ -9,6 +9,7 @@ import { nginxServer, type ServerContext } from './server.ts';
 const context: ServerContext = {
   forward: (cluster) => ({ upstream: cluster, available: true }),
   certificateFile: () => undefined,
+  backendFiles: () => ({}),
 };
 
 const emit = (...routes: readonly Route[]) =>

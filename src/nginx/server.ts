@@ -9,13 +9,13 @@ import {
   type PathBytes,
   pathBytes,
 } from './path.ts';
-import { policyPatch } from './policies.ts';
+import { type PolicyContext, policyPatch } from './policies.ts';
 import { escapeRegex, Literal, Pattern } from './quote.ts';
 import { routeDiagnostic } from './route-diagnostic.ts';
 import { logName, upstreamName } from './upstream.ts';
 
 /** What a server needs to know beside its host. */
-export interface ServerContext {
+export interface ServerContext extends PolicyContext {
   /** Where the requests of a cluster go. */
   forward(cluster: string): Pick<NginxForward, 'upstream' | 'available'> & { readonly resolve?: string };
   /** File of the certificate that answers this server name; `undefined` for the default one. */
@@ -38,7 +38,7 @@ export function nginxServer(host: HostName, routes: readonly Route[], context: S
       diagnostics.push(tooLong(route));
       return [{ ...locationPath('prefix', bytes.slice(0, ALWAYS_WRITABLE_BYTES)), ...UNAVAILABLE }];
     }
-    const { patch, diagnostics: ofPolicies } = policyPatch(route);
+    const { patch, diagnostics: ofPolicies } = policyPatch(route, context);
     diagnostics.push(...ofPolicies);
     const content = { ...actionOf(route.action, context), ...patch };
     return paths.map((path) => ({ ...path, ...content }));
@@ -121,6 +121,7 @@ function actionOf(action: RouteAction, context: ServerContext): LocationContent 
       ...context.forward(cluster.name),
       ...(plainCluster !== undefined && { plainUpstream: upstreamName(plainCluster.name) }),
       protocol: protocolOf(action),
+      ownTls: cluster.policy?.backendTls !== undefined,
       logName: logName(cluster.name),
       statusWithoutEndpoints: withoutEndpoints,
     },

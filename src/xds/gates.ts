@@ -12,6 +12,7 @@ export class Gates {
   private readonly openedAt: number;
   private readonly warming = new WarmingClusters();
   private clusters: TypeChannel | undefined;
+  private secrets: TypeChannel | undefined;
   private clustersSynced = false;
   /** Whether the client holds routes from an earlier stream, so that it will ask for its clusters too. */
   private hadRoutes = false;
@@ -25,8 +26,11 @@ export class Gates {
   /** The client has asked for a type for the first time, and holds some of it from an earlier stream or not. */
   begin(channel: TypeChannel, holdsSome: boolean): void {
     if (channel.typeUrl === typeUrls.cluster) this.clusters = channel;
+    if (channel.typeUrl === typeUrls.secret) this.secrets = channel;
     if (isRoutes(channel.typeUrl) && holdsSome) this.hadRoutes = true;
   }
+
+  private readonly hasSecret = (name: string): boolean => this.secrets?.hasAccepted(name) ?? false;
 
   /** @returns whether what leads to clusters went past some that were not acknowledged in time. */
   sent(channel: TypeChannel, batch: Batch, response: InFlight): boolean {
@@ -36,7 +40,8 @@ export class Gates {
   }
 
   replied(channel: TypeChannel, response: InFlight, accepted: boolean): void {
-    if (channel.typeUrl === typeUrls.endpoints && accepted) this.warming.endpointsAccepted(response);
+    if (channel.typeUrl === typeUrls.endpoints && accepted) this.warming.endpointsAccepted(response, this.hasSecret);
+    if (channel.typeUrl === typeUrls.secret && accepted) this.warming.secretsAccepted(this.hasSecret);
     if (channel.typeUrl !== typeUrls.cluster) return;
     this.warming.replied(response);
     if (channel.quiet) this.clustersSynced = true;

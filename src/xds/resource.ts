@@ -38,6 +38,8 @@ export interface Resource {
   bytesAs?(spelling: string): Uint8Array;
   /** For a cluster: the endpoints it names; they are sent again whenever the cluster was (Envoy does not ask again). */
   readonly endpoints?: string;
+  /** For a cluster: the secrets it names, without which it is not ready for traffic. */
+  readonly secrets?: readonly string[];
   /**
    * For a secret: the namespace that it belongs to, or `EVERY_NAMESPACE`. Clients that may have the secrets of some namespaces
    * only get no secret without it.

@@ -20,6 +20,7 @@ export interface StoredResource {
   readonly name: string;
   readonly version: string;
   readonly endpoints: string | undefined;
+  readonly secrets: readonly string[];
   readonly routes: string | undefined;
   readonly cluster: string | undefined;
   /** As in `Resource`. */
@@ -62,6 +63,10 @@ class Entry implements StoredResource {
     return this.resource.endpoints;
   }
 
+  get secrets(): readonly string[] {
+    return this.resource.secrets ?? [];
+  }
+
   get routes(): string | undefined {
     return this.resource.routes;
   }
@@ -96,6 +101,7 @@ class Entry implements StoredResource {
       name: spelling,
       version: resource.version,
       endpoints: undefined,
+      secrets: [],
       routes: undefined,
       cluster: undefined,
       namespace: resource.namespace,

@@ -2,7 +2,7 @@
  * Clusters that were sent and are not known to be ready for traffic.
  *
  * Envoy withholds the ACK of every response of clusters while any cluster warms, so that one slow cluster makes it silent about
- * all. But a cluster is warm once its endpoints were accepted, and their ACK is not withheld: it counts as well.
+ * all. But a cluster is warm once its endpoints and its secrets were accepted, and their ACK is not withheld: it counts as well.
  */
 import type { InFlight } from './channel.ts';
 import type { Batch } from './subscription.ts';
@@ -11,7 +11,10 @@ interface WarmingCluster {
   readonly order: number;
   readonly sentAt: number;
   readonly endpoints: string | undefined;
+  readonly secrets: readonly string[];
   readonly added: boolean;
+  /** Its endpoints were accepted; it waits for secrets. */
+  hasEndpoints: boolean;
 }
 
 export class WarmingClusters {
@@ -19,10 +22,10 @@ export class WarmingClusters {
 
   sent({ resources, added }: Batch, { order, sentAt }: InFlight): void {
     const isNew = new Set(added);
-    for (const { name, endpoints } of resources) {
+    for (const { name, endpoints, secrets } of resources) {
       const former = this.clusters.get(name);
       const stillNew = isNew.has(name) || former?.added === true;
-      this.clusters.set(name, { order, sentAt, endpoints, added: stillNew });
+      this.clusters.set(name, { order, sentAt, endpoints, secrets, added: stillNew, hasEndpoints: false });
     }
   }
 
@@ -31,11 +34,21 @@ export class WarmingClusters {
     for (const [name, cluster] of this.clusters) if (cluster.order === order) this.clusters.delete(name);
   }
 
-  /** A response of endpoints was accepted: what was sent before it, and names these endpoints, is warm. */
-  endpointsAccepted({ order, versions }: InFlight): void {
-    for (const [name, { order: sent, endpoints }] of this.clusters) {
-      if (endpoints !== undefined && sent < order && versions.has(endpoints)) this.clusters.delete(name);
+  /**
+   * A response of endpoints was accepted: what was sent before it, and names these endpoints, is warm once the client has its secrets.
+   * @param hasSecret whether the client has a secret.
+   */
+  endpointsAccepted({ order, versions }: InFlight, hasSecret: (name: string) => boolean): void {
+    for (const cluster of this.clusters.values()) {
+      const { order: sent, endpoints } = cluster;
+      if (endpoints !== undefined && sent < order && versions.has(endpoints)) cluster.hasEndpoints = true;
     }
+    this.secretsAccepted(hasSecret);
+  }
+
+  secretsAccepted(hasSecret: (name: string) => boolean): void {
+    for (const [name, { hasEndpoints, secrets }] of this.clusters)
+      if (hasEndpoints && secrets.every(hasSecret)) this.clusters.delete(name);
   }
 
   /** Whether clusters of this response are among them. */

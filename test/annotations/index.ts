@@ -3,6 +3,7 @@
 import { acceptanceTables } from './acceptance.ts';
 import { addressLists, addressListsOfConfigMap } from './address-lists.ts';
 import { backendProtocol } from './backend-protocol.ts';
+import { backendTls } from './backend-tls.ts';
 import { bodySize, bodySizeOfAll, bodySizeUnreadable } from './body-size.ts';
 import { cors } from './cors.ts';
 import { customHeaders } from './custom-headers.ts';
@@ -17,6 +18,7 @@ export const annotationTables: readonly AnnotationTable[] = [
   addressLists,
   ...addressListsOfConfigMap,
   backendProtocol,
+  backendTls,
   bodySize,
   bodySizeOfAll,
   bodySizeUnreadable,

@@ -122,6 +122,18 @@ export function tlsSecret(name: string, pair: Pair, namespace?: string): Manifes
   };
 }
 
+/** Any Secret, from texts. */
+export function secret(name: string, data: Readonly<Record<string, string>>, namespace?: string): Manifest {
+  const encoded = Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString('base64')]);
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type: 'Opaque',
+    metadata: metadata(name, namespace),
+    data: Object.fromEntries(encoded),
+  };
+}
+
 export function configMap(name: string, data: Readonly<Record<string, string>>, namespace?: string): Manifest {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: metadata(name, namespace), data };
 }

@@ -60,6 +60,7 @@ export function inlineBootstrap(resources: StaticResources, options: StaticBoots
     routes: (name) => find('routes', name),
     endpoints: (name) => find('endpoints', name),
     certificate: (name) => find('secrets', name)['tls_certificate'] as Json,
+    authorities: (name) => find('secrets', name)['validation_context'] as Json,
   };
   return {
     ...(options.adminSocket ? { admin: { address: { pipe: { path: options.adminSocket } } } } : {}),
@@ -74,12 +75,17 @@ interface Inline {
   routes(name: unknown): Json;
   endpoints(name: unknown): Json;
   certificate(name: unknown): Json;
+  authorities(name: unknown): Json;
 }
 
 function staticCluster(cluster: Json, inline: Inline): Json {
-  const discovery = cluster['eds_cluster_config'];
-  if (discovery === undefined) return cluster;
-  const { eds_cluster_config: _, ...rest } = cluster;
+  const copy = structuredClone(cluster);
+  const socket = copy['transport_socket'];
+  if (socket !== undefined && socket['name'] === ('envoy.transport_sockets.tls' as unknown))
+    inlineSecrets(socket['typed_config'] as Json, inline);
+  const discovery = copy['eds_cluster_config'];
+  if (discovery === undefined) return copy;
+  const { eds_cluster_config: _, ...rest } = copy;
   return { ...rest, type: 'STATIC', load_assignment: inline.endpoints(discovery['service_name']) } as unknown as Json;
 }
 
@@ -106,6 +112,17 @@ function inlineCertificates(tls: Json, inline: Inline): void {
     // Nobody can be asked, so the certificate for clients without a server name stands for all.
     context['tls_certificates'] = [inline.certificate('default-certificate')] as unknown as Json;
     delete context['custom_tls_certificate_selector'];
+  }
+  inlineSecrets(tls, inline);
+}
+
+function inlineSecrets(tls: Json, inline: Inline): void {
+  const context = tls['common_tls_context'] as Json;
+  const combined = context['combined_validation_context'];
+  if (combined !== undefined) {
+    const { name } = combined['validation_context_sds_secret_config'] as Json;
+    context['validation_context'] = { ...combined['default_validation_context'], ...inline.authorities(name) } as Json;
+    delete context['combined_validation_context'];
   }
   const secrets = (context['tls_certificate_sds_secret_configs'] ?? []) as Json[];
   if (secrets.length === 0) return;

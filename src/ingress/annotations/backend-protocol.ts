@@ -1,3 +1,4 @@
+import { backendTlsKeys, readBackendTls } from '../backend-tls.ts';
 import { annotationFeature } from '../declaration/annotation.ts';
 import { choiceInAnyCase } from '../declaration/codecs.ts';
 import { approximated } from '../declaration/support.ts';
@@ -19,12 +20,16 @@ export const backendProtocol = annotationFeature({
       envoy: approximated('It speaks no FastCGI: paths with `FCGI` answer 503.'),
       nginx: approximated('Paths with `FCGI` answer 503.'),
     },
+    ...backendTlsKeys,
   },
-  apply(values) {
+  apply(values, context) {
     const protocol = values['backend-protocol'] ?? 'HTTP';
-    if (protocol === 'HTTP') return {};
     if (protocol === 'FCGI')
       return { denied: [{ annotation: 'backend-protocol', reason: `"FCGI" is not possible here: ${NO_FASTCGI}` }] };
-    return { cluster: { backendProtocol: protocol } };
+    const { tls, denied, warnings } = readBackendTls(values, context);
+    if (denied !== undefined) return { denied: [{ annotation: 'proxy-ssl-secret', reason: denied }], warnings };
+    if (protocol === 'HTTP') return { warnings };
+    const hasTls = protocol !== 'GRPC' && tls !== undefined;
+    return { cluster: { backendProtocol: protocol, ...(hasTls && { backendTls: tls }) }, warnings };
   },
 });
