@@ -60,9 +60,13 @@ export function createEmitter(engine: Engine, model: ProxyModel, options: EmitOp
   };
 }
 
-function emitRoutes(engine: Engine, { virtualHosts }: ProxyModel, options: RoutingOptions, encoder: Encoder) {
+function emitRoutes(engine: Engine, { virtualHosts, settings }: ProxyModel, options: RoutingOptions, encoder: Encoder) {
   const frames = deriveHostFrames(engine, virtualHosts, encoder);
-  const context: RouteTableContext = { encoder, origin: (hosts) => originOf(virtualHosts, () => true, hosts) };
+  const context: RouteTableContext = {
+    encoder,
+    settings,
+    origin: (hosts) => originOf(virtualHosts, () => true, hosts),
+  };
   // What is wrong with a route of the http table is wrong with the one it was made from.
   const diagnosticTables = [frames.https];
   if (options.routeSharding) {

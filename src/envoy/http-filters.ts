@@ -7,11 +7,18 @@
  */
 import type { envoy_extensions_filters_network_http_connection_manager_v3_HttpFilter as HttpFilter } from '../gen/messages.ts';
 import { ADDRESS_LISTS } from './filters/address-lists.ts';
+import { BLOCKED_CLIENTS } from './filters/blocked-clients.ts';
 import { BODY_SIZE_LIMIT } from './filters/body-size-limit.ts';
 import { REQUEST_CHECK } from './filters/request-check.ts';
 import { ROUTER } from './filters/router.ts';
 
-export const HTTP_FILTERS: readonly HttpFilter[] = [REQUEST_CHECK, BODY_SIZE_LIMIT, ADDRESS_LISTS, ROUTER];
+export const HTTP_FILTERS: readonly HttpFilter[] = [
+  REQUEST_CHECK,
+  BLOCKED_CLIENTS,
+  BODY_SIZE_LIMIT,
+  ADDRESS_LISTS,
+  ROUTER,
+];
 
 /**
  * The filters of an upgraded connection (WebSocket): all but those that take the bytes of both directions for a body. Whatever

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Engine, type Table } from '../derive.ts';
+import { DEFAULT_SETTINGS, type ProxySettings, SETTINGS } from '../model/settings.ts';
 import { encode } from './codec.ts';
 import { createEncoder } from './encoder.ts';
 import { encodeFrame, sameFrame } from './frame.ts';
@@ -20,7 +21,9 @@ function setUp() {
     (name, read) => encodeFrame(encoder, host(name, forward('/', read(services, name)!))),
     sameFrame,
   );
-  const table = createRouteTable(engine, 'https', frames, { encoder, origin: () => [] });
+  const settings = engine.input<ProxySettings>('settings');
+  settings.set(SETTINGS, DEFAULT_SETTINGS);
+  const table = createRouteTable(engine, 'https', frames, { encoder, settings, origin: () => [] });
   const apply = (changes: Record<string, string | undefined>): EncodedResource => {
     for (const [name, service] of Object.entries(changes)) services.set(name, service);
     engine.pass();

@@ -1,7 +1,9 @@
 import type { Engine, Key, Table } from '../derive.ts';
 import type { envoy_config_route_v3_RouteConfiguration as RouteConfiguration } from '../gen/messages.ts';
 import type { HostName } from '../model/proxy-model.ts';
+import { DEFAULT_SETTINGS, type ProxySettings, SETTINGS } from '../model/settings.ts';
 import { encode } from './codec.ts';
+import { deriveResource, existing } from './emit-resource.ts';
 import type { Encoder } from './encoder.ts';
 import type { Frame } from './frame.ts';
 import { type FrameEntry, FrameSet, type FrameSetSnapshot } from './frame-set.ts';
@@ -11,13 +13,18 @@ import {
   RESPONSE_HEADERS_TO_REMOVE,
   STRICT_TRANSPORT_SECURITY,
 } from './headers.ts';
-import { contentVersion, type EncodedResource, sameVersion } from './resource.ts';
+import { blockClients } from './policies/blocked.ts';
+import { contentVersion, type EncodedResource } from './resource.ts';
 
 export const routeTableNames = ['http', 'https'] as const;
 export type RouteTableName = (typeof routeTableNames)[number];
 
 /** A table without its hosts. What is the same for all of them stands here. */
-export function routeTableMessage(name: RouteTableName): RouteConfiguration {
+export function routeTableMessage(
+  name: RouteTableName,
+  { blocked }: ProxySettings = DEFAULT_SETTINGS,
+): RouteConfiguration {
+  const filters = blockClients(blocked);
   return {
     name,
     ...(name === 'https' ? { response_headers_to_add: [STRICT_TRANSPORT_SECURITY] } : {}),
@@ -28,6 +35,7 @@ export function routeTableMessage(name: RouteTableName): RouteConfiguration {
     most_specific_header_mutations_wins: true,
     // Backends see the port that a client wrote, as with nginx; it only does not matter for the choice of the host.
     ignore_port_in_host_matching: true,
+    ...(filters && { typed_per_filter_config: filters }),
   };
 }
 
@@ -35,60 +43,63 @@ const MESSAGE = 'envoy.config.route.v3.RouteConfiguration';
 
 export interface RouteTableContext {
   readonly encoder: Encoder;
+  readonly settings: Table<ProxySettings>;
   /** Keys of the Ingresses behind the hosts that are asked for. */
   readonly origin: (isWanted: (host: HostName) => boolean) => readonly string[];
 }
 
-/** A RouteConfiguration called `name` that holds the hosts of all `parts`. They are joined when somebody asks for the bytes. */
-export type RouteTableResource = (
-  name: string,
-  parts: readonly FrameSetSnapshot[],
-  isInside: (host: HostName) => boolean,
-) => EncodedResource;
-
-/** @param headersToRemove further ones that no backend sees. */
-export function createRouteTableResource(
+/** What stands behind the hosts of every table of a kind, encoded, under the key `SETTINGS`: it follows the settings. */
+export function deriveTail(
+  engine: Engine,
   table: RouteTableName,
-  { encoder, origin }: RouteTableContext,
+  { settings }: RouteTableContext,
   headersToRemove: readonly string[] = [],
-): RouteTableResource {
-  const { name: _, ...rest } = routeTableMessage(table);
-  const tail = encode(MESSAGE, {
-    ...rest,
-    request_headers_to_remove: [...REQUEST_HEADERS_TO_REMOVE, ...headersToRemove],
+): Table<Uint8Array> {
+  return engine.derive<Uint8Array>(`${table}-tail`, settings, (key, read) => {
+    const { name: _, ...rest } = routeTableMessage(table, existing(read, settings, key));
+    const headers = [...REQUEST_HEADERS_TO_REMOVE, ...headersToRemove];
+    return encode(MESSAGE, { ...rest, request_headers_to_remove: headers });
   });
-  return (name, parts, isInside) => {
-    const head = encode(MESSAGE, { name });
-    const join = () => {
-      encoder.count('RouteConfiguration');
-      return Buffer.concat([head, ...parts.flatMap((part) => part.sorted()), tail]);
-    };
-    const version = contentVersion(head, tail, parts.map(({ hash }) => hash).join(' '));
-    return { name, version, bytes: once(join), origin: () => origin(isInside) };
+}
+
+/** What a RouteConfiguration is made of. */
+export interface RouteTableParts {
+  readonly name: string;
+  /** The hosts of all of these. */
+  readonly hosts: readonly FrameSetSnapshot[];
+  readonly tail: Uint8Array;
+  readonly isInside: (host: HostName) => boolean;
+}
+
+/** The hosts are joined when somebody asks for the bytes. */
+export function routeTableResource(
+  { name, hosts, tail, isInside }: RouteTableParts,
+  { encoder, origin }: RouteTableContext,
+): EncodedResource {
+  const head = encode(MESSAGE, { name });
+  const join = () => {
+    encoder.count('RouteConfiguration');
+    return Buffer.concat([head, ...hosts.flatMap((part) => part.sorted()), tail]);
   };
+  const version = contentVersion(head, tail, hosts.map(({ hash }) => hash).join(' '));
+  return { name, version, bytes: once(join), origin: () => origin(isInside) };
 }
 
 /** Groups of frames. A changed host costs its own hash; sorting waits until somebody asks. */
-export function reduceFrames<R>(
+export function reduceFrames(
   engine: Engine,
   name: string,
   frames: Table<Frame>,
-  reduction: {
-    readonly group: (host: HostName) => Key;
-    readonly view: (snapshot: FrameSetSnapshot) => R;
-    readonly equal: (before: R, now: R) => boolean;
-    readonly always?: readonly Key[];
-  },
-): Table<R> {
-  const { group, view, equal, always = [] } = reduction;
-  return engine.reduce<Frame, FrameEntry, FrameSet, R>(name, frames, {
+  { group, always = [] }: { readonly group: (host: HostName) => Key; readonly always?: readonly Key[] },
+): Table<FrameSetSnapshot> {
+  return engine.reduce<Frame, FrameEntry, FrameSet, FrameSetSnapshot>(name, frames, {
     spread: (host, { version, bytes }) => [[group(host), { version, bytes }]],
     init: () => new FrameSet(),
     add: (set, host, entry) => set.add(host, entry),
     remove: (set, host, entry) => set.remove(host, entry),
     empty: (set) => set.size === 0,
-    view: (set) => view(set.snapshot()),
-    equal,
+    view: (set) => set.snapshot(),
+    equal: (before, now) => before.hash === now.hash,
     always,
   });
 }
@@ -100,12 +111,16 @@ export function createRouteTable(
   frames: Table<Frame>,
   context: RouteTableContext,
 ): Table<EncodedResource> {
-  const resource = createRouteTableResource(name, context);
-  return reduceFrames(engine, `${name}-routes`, frames, {
-    group: () => name,
-    view: (snapshot) => resource(name, [snapshot], () => true),
-    equal: sameVersion,
-    always: [name],
+  const tails = deriveTail(engine, name, context);
+  const hosts = reduceFrames(engine, `${name}-hosts`, frames, { group: () => name, always: [name] });
+  return deriveResource(engine, `${name}-routes`, hosts, (_, read) => {
+    const parts = {
+      name,
+      hosts: [existing(read, hosts, name)],
+      tail: existing(read, tails, SETTINGS),
+      isInside: () => true,
+    };
+    return routeTableResource(parts, context);
   });
 }
 

@@ -1,8 +1,17 @@
 /** The route tables of the shards, and the scopes that lead to them: units for `--route-sharding`. */
 import { deepEqual, type Engine, type Key, type Table } from '../derive.ts';
+import type { HostName } from '../model/proxy-model.ts';
+import { SETTINGS } from '../model/settings.ts';
+import { existing } from './emit-resource.ts';
 import type { Frame } from './frame.ts';
 import { type EncodedResource, encodedResource, sameVersion } from './resource.ts';
-import { createRouteTableResource, type RouteTableContext, type RouteTableName, reduceFrames } from './route-table.ts';
+import {
+  deriveTail,
+  type RouteTableContext,
+  type RouteTableName,
+  reduceFrames,
+  routeTableResource,
+} from './route-table.ts';
 import { SHARD_HEADER, scopeKey, scopeMessage } from './scoped-routes.ts';
 import { EVERYWHERE, isInShard, keysOf, type Shard, shardGroup, shardName } from './shard.ts';
 
@@ -38,23 +47,17 @@ function deriveRoutes(
   { frames, shards }: { readonly frames: Table<Frame>; readonly shards: Table<Shard> },
   context: RouteTableContext,
 ): Table<EncodedResource> {
-  const resource = createRouteTableResource(table, context, [SHARD_HEADER]);
-  const groups = reduceFrames(engine, `${table}-shard-frames`, frames, {
-    group: shardGroup,
-    view: (snapshot) => snapshot,
-    equal: (before, now) => before.hash === now.hash,
-  });
-  const compute = (name: Key, shard: Shard, read: <V>(from: Table<V>, key: Key) => V | undefined) => {
-    const parts = [...keysOf(shard).map(String), EVERYWHERE].map((group) => read(groups, group));
-    const present = parts.filter((part) => part !== undefined);
-    return resource(name, present, (host) => isInShard(host, shard));
-  };
+  const tails = deriveTail(engine, table, context, [SHARD_HEADER]);
+  const groups = reduceFrames(engine, `${table}-shard-frames`, frames, { group: shardGroup });
   return engine.derive(
     `${table}-routes`,
     shards,
     (name, read) => {
       const shard = read(shards, name);
-      return shard && compute(name, shard, read);
+      if (shard === undefined) return undefined;
+      const hosts = [...keysOf(shard).map(String), EVERYWHERE].flatMap((group) => read(groups, group) ?? []);
+      const isInside = (host: HostName) => isInShard(host, shard);
+      return routeTableResource({ name, hosts, tail: existing(read, tails, SETTINGS), isInside }, context);
     },
     sameVersion,
   );

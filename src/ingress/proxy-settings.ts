@@ -13,6 +13,11 @@ export function deriveProxySettings(engine: Engine, globalOptions: Table<GlobalO
 
 function settingsOf(values: ConfigMapValues): ProxySettings {
   return {
+    blocked: {
+      networks: values['block-cidrs'],
+      userAgents: values['block-user-agents'],
+      referers: values['block-referers'],
+    },
     http: {
       generateRequestId: values['generate-request-id'],
       underscoresInHeaders: values['enable-underscores-in-headers'],

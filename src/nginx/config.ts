@@ -29,6 +29,15 @@ export interface NginxSettings {
   readonly responseHeaders: readonly NginxHeader[];
   /** Headers of backends that clients do not see, beside those in `responseHeaders`. */
   readonly hiddenHeaders: readonly string[];
+  /** Requests that are answered 403 on every server; a part without entries is empty. */
+  readonly blocked: {
+    /** Addresses of clients. */
+    readonly networks: readonly string[];
+    /** Values of `User-Agent`, as a `map` has them. */
+    readonly userAgents: readonly (Literal | Pattern)[];
+    /** Values of `Referer`, as a `map` has them. */
+    readonly referers: readonly (Literal | Pattern)[];
+  };
   /** `proxy_connect_timeout`, in seconds. */
   readonly connectTimeout: number;
   /** Whether to bind `::` too. */

@@ -7,6 +7,7 @@ import { backendTls } from './backend-tls.ts';
 import { bodySize, bodySizeOfAll, bodySizeUnreadable } from './body-size.ts';
 import { cors } from './cors.ts';
 import { customHeaders } from './custom-headers.ts';
+import { blockedClients } from './blocked-clients.ts';
 import { httpsRedirect } from './https-redirect.ts';
 import { requestHeadersDefault, requestHeadersSet, requestHeadersUnreadable } from './request-headers.ts';
 import { retries, retriesOfConfigMap } from './retries.ts';
@@ -24,6 +25,7 @@ export const annotationTables: readonly AnnotationTable[] = [
   bodySizeUnreadable,
   cors,
   customHeaders,
+  ...blockedClients,
   httpsRedirect,
   requestHeadersDefault,
   requestHeadersSet,

@@ -1,18 +1,18 @@
 /** Who may reach backends. */
-import { textList } from '../declaration/codecs.ts';
 import { configMapKeys } from '../declaration/config-map-key.ts';
 import { networks } from '../declaration/networks.ts';
-import { HONOURED, PLANNED } from '../declaration/support.ts';
+import { HONOURED } from '../declaration/support.ts';
+import { textPatterns } from '../declaration/text-patterns.ts';
 
-const planned = { envoy: PLANNED, nginx: PLANNED } as const;
 const list = {
-  ...planned,
-  codec: textList,
   default: [],
   shownDefault: '',
-  protects: (items: readonly string[]) => items.length > 0,
+  protects: (items: readonly unknown[]) => items.length > 0,
+  envoy: HONOURED,
+  nginx: HONOURED,
 };
-const addresses = { ...list, codec: networks, envoy: HONOURED, nginx: HONOURED };
+const addresses = { ...list, codec: networks };
+const patterns = { ...list, codec: textPatterns };
 
 export const accessKeys = configMapKeys({
   'whitelist-source-range': {
@@ -25,15 +25,19 @@ export const accessKeys = configMapKeys({
     summary: 'Requests from these addresses are answered 403, where an Ingress has no list of its own.',
     example: '203.0.113.0/24',
   },
-  'block-cidrs': { ...list, summary: 'Requests from these addresses are answered 403.', example: '203.0.113.0/24' },
+  'block-cidrs': {
+    ...addresses,
+    summary: 'Requests from these addresses are answered 403, on every host and before any redirect.',
+    example: '203.0.113.0/24',
+  },
   'block-user-agents': {
-    ...list,
-    summary: 'Requests of these user agents are answered 403; `~` begins an expression.',
-    example: '~*badbot',
+    ...patterns,
+    summary: 'Requests of these user agents are answered 403, on every host and before any redirect.',
+    example: '~*badbot,curl/7.88.1',
   },
   'block-referers': {
-    ...list,
-    summary: 'Requests that come from these pages are answered 403; `~` begins an expression.',
-    example: '~*spam.example.com',
+    ...patterns,
+    summary: 'Requests that come from these pages are answered 403, on every host and before any redirect.',
+    example: '~*spam\\.example\\.com',
   },
 });

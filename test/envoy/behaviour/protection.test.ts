@@ -50,9 +50,6 @@ const HOST_WIDE = ['auth-tls-secret', 'server-snippet'];
 
 const GLOBAL: Readonly<Record<string, string>> = {
   'global-auth-url': 'https://auth.example.com/check',
-  'block-cidrs': '10.0.0.0/8',
-  'block-user-agents': 'curl',
-  'block-referers': 'evil.example.org',
   'enable-modsecurity': 'true',
 };
 
