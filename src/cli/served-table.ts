@@ -98,7 +98,7 @@ function pathOf(route: Route): string {
 }
 
 function target(route: Route): string {
-  if (route.action.kind === 'respond') return `(answers ${route.action.status})`;
+  if (route.action.kind !== 'forward') return `(answers ${route.action.status})`;
   const { namespace, service, port } = route.action.cluster;
   return `${namespace}/${service}:${port}`;
 }

@@ -10,8 +10,13 @@ export function literal(text: string): string {
   return text.replaceAll('%', '%%');
 }
 
-/** The host of a request without its port. */
-const HOST = "%CEL(re.extract(request.host, '^(.*?)(?::[0-9]+)?$', '\\\\1').lowerAscii())%";
+/** The host of a request without its port, as the client wrote it: Envoy has nothing that turns a header to lower case. */
+export const HOST = "%CEL(re.extract(request.host, '^(.*?)(?::[0-9]+)?$', '\\\\1'))%";
+
+const ON_USUAL_PORT = 'destination.port in [80, 443]';
+
+/** Path and query without a slash at their very end. */
+export const TRIMMED_REQUEST_URI = "%CEL(re.extract(request.path, '^(.*?)/?$', '\\\\1'))%";
 
 function operator({ variable, argument = '' }: Variable): string {
   switch (variable) {
@@ -33,6 +38,11 @@ function operator({ variable, argument = '' }: Variable): string {
       return '%REQ(:METHOD)%';
     case 'remote_addr':
       return '%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%';
+    case 'trimmed_request_uri':
+      return TRIMMED_REQUEST_URI;
+    case 'port_suffix':
+      // Texts cannot be joined in an expression of a header.
+      return `%CEL(${ON_USUAL_PORT} ? '' : ':')%%CEL(${ON_USUAL_PORT} ? '' : destination.port)%`;
     case 'server_port':
       return '%DOWNSTREAM_LOCAL_PORT%';
     case 'request_id':

@@ -58,8 +58,8 @@ describe('the http table', () => {
     const view = httpView(host('shop.example.com', forward('/a', 'a', TO_HTTPS), forward('/', 'web', large)));
     expect(view).toMatchObject({
       routes: [
-        { match: { path: '/a' }, action: { kind: 'redirect' } },
-        { match: { path: '/' }, action: { kind: 'redirect' }, policy: { bodySize: { maxBytes: 8 * 1024 ** 2 } } },
+        { match: { path: '/a' }, action: { kind: 'https-redirect' } },
+        { match: { path: '/' }, action: { kind: 'https-redirect' }, policy: { bodySize: { maxBytes: 8 * 1024 ** 2 } } },
       ],
     });
     expect(shown(forward('/a', 'a', large), forward('/', 'web', large))).toEqual(['/ → 308']);
@@ -106,7 +106,7 @@ describe('for any routes and path', () => {
           const original = routes.find((route) => matches(route, path))!;
           const redirects = original.policy.httpsRedirect !== undefined;
           const answer = answering(view === 'same' ? virtualHost : view, path);
-          expect(answer?.action).toEqual(redirects ? { kind: 'redirect', status: 308 } : original.action);
+          expect(answer?.action).toEqual(redirects ? { kind: 'https-redirect', status: 308 } : original.action);
         },
       ),
     );

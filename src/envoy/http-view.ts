@@ -4,7 +4,16 @@
  */
 import { deepEqual } from '../derive.ts';
 import type { envoy_config_route_v3_Route as RouteMessage } from '../gen/messages.ts';
-import type { HostName, PathMatch, Route, RouteAction, RoutePolicy, VirtualHost } from '../model/proxy-model.ts';
+import type {
+  HostName,
+  HttpsRedirect,
+  PathMatch,
+  Route,
+  RouteAction,
+  RoutePolicy,
+  VirtualHost,
+} from '../model/proxy-model.ts';
+import { policyOfRedirect } from '../model/redirect-policy.ts';
 
 /** A host as one route table shows it. A `VirtualHost` of the model is one. */
 export interface HostView {
@@ -18,20 +27,14 @@ export interface HostView {
 }
 
 export interface RouteView extends Pick<Route, 'match' | 'origin'> {
-  readonly action: RouteAction | RedirectAction;
+  readonly action: RouteAction | HttpsRedirectAction;
   /** Absent where the action says everything. */
   readonly policy?: RoutePolicy;
 }
 
-/** To the same path over https. */
-export interface RedirectAction {
-  readonly kind: 'redirect';
-  readonly status: RedirectStatus;
+export interface HttpsRedirectAction extends HttpsRedirect {
+  readonly kind: 'https-redirect';
 }
-
-export const REDIRECT_STATUSES = [301, 302, 303, 307, 308] as const satisfies readonly RedirectStatus[];
-
-export type RedirectStatus = NonNullable<RoutePolicy['httpsRedirect']>['status'];
 
 /**
  * The host in the `http` route table, `'same'` where it is as in the `https` one. Routes come without their origins: an edit
@@ -54,26 +57,14 @@ function shown({ match, action, policy }: Route): RouteView {
   return { match, action: { ...forward, cluster: plainCluster }, policy };
 }
 
-function redirected(
-  match: PathMatch,
-  { status }: NonNullable<RoutePolicy['httpsRedirect']>,
-  policy: RoutePolicy,
-): RouteView {
-  const kept = KEPT_BY_REDIRECTS.filter((name) => policy[name] !== undefined).map((name) => [name, policy[name]]);
-  const action = { kind: 'redirect', status } as const;
-  return { match, action, ...(kept.length > 0 && { policy: Object.fromEntries(kept) as RoutePolicy }) };
+function redirected(match: PathMatch, redirect: HttpsRedirect, policy: RoutePolicy): RouteView {
+  return { match, action: { kind: 'https-redirect', ...redirect }, policy: policyOfRedirect(policy) };
 }
-
-/**
- * What comes before the redirect, or holds for its answer too: a body that is too large is refused, and `OPTIONS` answered, before
- * anything is redirected.
- */
-const KEPT_BY_REDIRECTS = ['bodySize', 'cors', 'responseHeaders'] as const satisfies readonly (keyof RoutePolicy)[];
 
 /** Equal redirects at the end, where the last one takes every path, are one. */
 function mergeTail(routes: readonly RouteView[]): readonly RouteView[] {
   const last = routes.at(-1);
-  if (last?.action.kind !== 'redirect' || !isEveryPath(last.match)) return routes;
+  if (last?.action.kind !== 'https-redirect' || !isEveryPath(last.match)) return routes;
   const others = routes.findLastIndex((route) => !isSameRedirect(route, last));
   return [...routes.slice(0, others + 1), last];
 }

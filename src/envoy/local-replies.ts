@@ -4,9 +4,10 @@ import {
   type envoy_extensions_filters_network_http_connection_manager_v3_LocalReplyConfig as LocalReplyConfig,
   type envoy_extensions_filters_network_http_connection_manager_v3_ResponseMapper as ResponseMapper,
 } from '../gen/messages.ts';
+import type { RedirectStatus } from '../model/proxy-model.ts';
 import { BAD_REQUEST, METHOD_NOT_ALLOWED } from './filters/request-check.ts';
 import { overwrite, STRICT_TRANSPORT_SECURITY } from './headers.ts';
-import { REDIRECT_STATUSES, type RedirectStatus } from './http-view.ts';
+import { httpsLocation, REDIRECT_TO_HTTPS } from './redirect.ts';
 
 /** What the status lines of nginx's own pages say, where Envoy answers by itself. */
 const TITLES: Readonly<Record<number, string>> = {
@@ -53,9 +54,6 @@ function pageOf(title: string, { heading = title, more = [] }: { heading?: strin
 /** Name of routes that answer 404 instead of 503 while their cluster has no endpoint. */
 export const NOT_FOUND_WITHOUT_ENDPOINTS = 'not-found-without-endpoints';
 
-/** Name of routes that redirect to https: their answer gets its location. */
-export const REDIRECT_TO_HTTPS = 'redirect-to-https';
-
 /** nginx's page for its status 494, which clients see as 400. */
 const TOO_LARGE_HEADERS = pageOf('400 Request Header Or Cookie Too Large', {
   heading: '400 Bad Request',
@@ -71,7 +69,7 @@ const KEPT: readonly ResponseMapper[] = [
 ];
 
 /** For the plain table, the only one that redirects. */
-const REDIRECTS: readonly ResponseMapper[] = REDIRECT_STATUSES.map(redirectToHttps);
+const REDIRECTS: readonly ResponseMapper[] = ([301, 302, 303, 307, 308] as const).map(redirectToHttps);
 
 const MAPPERS: readonly ResponseMapper[] = [
   mapped(504, cel("response.code_details.contains('{connection_timeout')")),
@@ -117,17 +115,12 @@ function deniedBy(policy: string): string {
   return `rbac_access_denied_matched_policy[${policy}]`;
 }
 
-/**
- * As ingress-nginx does it: to the host without a port, and the path and query without a slash at their very end. It is computed
- * here, from the request, so that the route of a host needs to say no more than that it redirects.
- */
+/** The location is computed here, from the request, so that the route of a host needs to say no more than that it redirects. */
 function redirectToHttps(status: RedirectStatus): ResponseMapper {
-  const host = "re.extract(request.host, '^(.*?)(?::[0-9]+)?$', '\\\\1')";
-  const path = "re.extract(request.path, '^(.*?)/?$', '\\\\1')";
   const isRedirect = cel(`xds.route_name == '${REDIRECT_TO_HTTPS}'`);
   return {
     ...page(status, { and_filter: { filters: [statusIs(status), isRedirect] } }),
-    headers_to_add: [overwrite('location', `https://%CEL(${host})%%CEL(${path})%`)],
+    headers_to_add: [overwrite('location', httpsLocation({}))],
   };
 }
 

@@ -98,6 +98,6 @@ test('nothing is added where no backend is protected less than another', () => {
   expect(spellings(open('/a'), open('/'))).toEqual([]);
   expect(spellings(limited('/a'), limited('/'))).toEqual([]);
   expect(spellings(closed(prefix('/a')), closed(prefix('/')))).toEqual([]);
-  const toHttps: RouteView = { match: prefix('/'), action: { kind: 'redirect', status: 308 } };
+  const toHttps: RouteView = { match: prefix('/'), action: { kind: 'https-redirect', status: 308 } };
   expect(spellings(closed(prefix('/a')), toHttps)).toEqual([]);
 });

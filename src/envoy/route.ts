@@ -1,11 +1,11 @@
-import type {
-  envoy_config_route_v3_RouteMatch as RouteMatchMessage,
-  envoy_config_route_v3_Route as RouteMessage,
-} from '../gen/messages.ts';
-import type { PathMatch, RouteAction } from '../model/proxy-model.ts';
+import type { envoy_config_route_v3_Route as RouteMessage } from '../gen/messages.ts';
+import type { RouteAction } from '../model/proxy-model.ts';
+import { formatString } from './format.ts';
 import { overwrite } from './headers.ts';
 import type { RouteView } from './http-view.ts';
-import { errorPage, NOT_FOUND_WITHOUT_ENDPOINTS, REDIRECT_TO_HTTPS } from './local-replies.ts';
+import { errorPage, NOT_FOUND_WITHOUT_ENDPOINTS } from './local-replies.ts';
+import { matchMessage } from './match.ts';
+import { httpsRedirectMessage, redirectMessage } from './redirect.ts';
 
 /** One route of a host. */
 export function routeMessage({ match, action }: RouteView): RouteMessage {
@@ -19,16 +19,13 @@ export function routeMessage({ match, action }: RouteView): RouteMessage {
         route: { cluster: action.cluster.name, timeout: {} },
       };
     case 'redirect':
-      return { name: REDIRECT_TO_HTTPS, ...matched, direct_response: { status: action.status } };
+      return redirectMessage(match, action.status, formatString(action.location));
+    case 'https-redirect':
+      return httpsRedirectMessage(match, action);
     case 'respond':
       if (hasOwnBody(action)) return { ...matched, ...responseWithBody(action) };
-      return { ...matched, direct_response: { status: action.status } };
+      return { ...matched, direct_response: { status: action.status }, ...withoutLocation(action) };
   }
-}
-
-export function matchMessage(match: PathMatch): RouteMatchMessage {
-  if (match.kind === 'exact') return { path: match.path };
-  return match.path === '/' ? { prefix: '/' } : { path_separated_prefix: match.path };
 }
 
 type Respond = Extract<RouteAction, { kind: 'respond' }>;
@@ -38,9 +35,16 @@ function hasOwnBody({ status, body }: Respond): boolean {
   return body !== '' && body !== errorPage(status);
 }
 
-function responseWithBody({ status, body }: Respond) {
+function responseWithBody(action: Respond) {
+  const { status, body } = action;
   return {
     direct_response: { status, body: { inline_string: body } },
     response_headers_to_add: [overwrite('content-type', body.startsWith('<') ? 'text/html' : 'text/plain')],
+    ...withoutLocation(action),
   };
+}
+
+/** Envoy says that what redirects nowhere is where the request went. */
+function withoutLocation({ status }: Respond) {
+  return status >= 300 && status < 400 ? { response_headers_to_remove: ['location'] } : {};
 }

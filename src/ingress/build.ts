@@ -23,6 +23,7 @@ import { diagnose } from './diagnose.ts';
 import { deriveDefaultEffects } from './effects.ts';
 import { deriveEndpoints } from './endpoints.ts';
 import { externalNameReader } from './external-name.ts';
+import { deriveFurtherNames } from './further-names.ts';
 import { deriveAcceptancePolicy, deriveGlobalOptions } from './global-options.ts';
 import { deriveHeld } from './held.ts';
 import { indexByHost } from './ingresses-by-host.ts';
@@ -90,7 +91,8 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
   const certificates = deriveSecretCertificates(engine, { ...state, servedIngresses, defaultSslCertificate });
   const certificateExpiry = deriveCertificateExpiry(engine, state, certificates);
   const names = deriveCertificateNames(engine, certificates);
-  const hostTls = deriveHostTls(engine, hosts, names);
+  const furtherNames = deriveFurtherNames(engine, hosts);
+  const hostTls = deriveHostTls(engine, hosts, furtherNames, names);
   const defaultBackend = deriveDefaultBackend(engine, services, options.defaultBackendService);
   const defaultEffects = deriveDefaultEffects(engine, globalOptions, options.proxy);
   const virtualHosts = deriveVirtualHosts(engine, {
@@ -99,6 +101,8 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
     globalOptions,
     defaultEffects,
     defaultBackend,
+    furtherNames,
+    httpsPort: options.httpsPort,
     ...backends,
   });
   const streams = deriveStreamServices(engine, { configMaps: state.configMaps, ...backends }, options);
@@ -137,6 +141,7 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
       servedIngresses,
       certificates,
       certificateExpiry,
+      furtherNames,
       hostTls,
       defaultBackend,
       virtualHosts,

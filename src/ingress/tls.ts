@@ -4,6 +4,7 @@ import { type ObjectKey, objectRef } from '../model/object-ref.ts';
 import { type CertificateName, DEFAULT_HOST, type HostName } from '../model/proxy-model.ts';
 import { covers } from './certificate.ts';
 import { diagnose } from './diagnose.ts';
+import type { FurtherName } from './further-names.ts';
 import { wildcardOf } from './host.ts';
 import { type HostIndex, ingressesOf } from './ingresses-by-host.ts';
 import { tlsEntryNaming, tlsNamesEveryHost } from './lookup-by-host.ts';
@@ -25,12 +26,17 @@ export interface HostTls {
 }
 
 /**
- * Unit per host, and one for the default server: that always has the default certificate, and its requests stay on plain HTTP,
+ * Unit per host and further name, and one for the default server: that always has the default certificate, and its requests stay on plain HTTP,
  * since no certificate is there for the hosts that it answers.
  */
-export function deriveHostTls(engine: Engine, hosts: HostIndex, names: Table<CertificateNames>): Table<HostTls> {
+export function deriveHostTls(
+  engine: Engine,
+  hosts: HostIndex,
+  furtherNames: Table<FurtherName>,
+  names: Table<CertificateNames>,
+): Table<HostTls> {
   const sources: CertificateSources = { names, covered: deriveCoveredNames(engine, hosts.servedIngresses, names) };
-  return engine.derive<HostTls>('host-tls', hosts.byHost, (host, read) => {
+  const ofHost = (host: HostName, read: Reader): HostTls => {
     const ingresses = ingressesOf(host, read, hosts);
     const namespaces = [...new Set(ingresses.map(({ namespace }) => namespace))].toSorted();
     const decisive = host === DEFAULT_HOST ? undefined : firstWithTls(ingresses);
@@ -42,7 +48,23 @@ export function deriveHostTls(engine: Engine, hosts: HostIndex, names: Table<Cer
       return { tls: false, namespaces, diagnostics: reportForeign(host, wildcard, inherited, ingresses) };
     }
     return { ...chooseCertificate(wildcard, inherited, read, sources), namespaces, diagnostics: [] };
+  };
+  return engine.derive<HostTls>('host-tls', [hosts.byHost, furtherNames], (host, read) => {
+    if (read(hosts.byHost, host) !== undefined) return ofHost(host, read);
+    const of = read(furtherNames, host)?.use?.of;
+    return of === undefined ? undefined : forOtherName(host, ofHost(of, read), read, names);
   });
+}
+
+/** Whoever asks for a host by another name gets its certificate only if that has the name too. */
+function forOtherName(
+  name: HostName,
+  { tls, certificate, namespaces }: HostTls,
+  read: Reader,
+  names: Table<CertificateNames>,
+): HostTls {
+  const fits = certificate !== undefined && covers((read(names, certificate) ?? NO_NAMES).dnsNames, name);
+  return { tls, ...(fits && { certificate }), namespaces, diagnostics: [] };
 }
 
 function firstWithTls(ingresses: readonly ServedIngress[]): ServedIngress | undefined {

@@ -10,16 +10,19 @@ import {
   type RoutePolicy,
   type VirtualHost,
 } from '../model/proxy-model.ts';
+import { policyOfRedirect } from '../model/redirect-policy.ts';
 import { type BackendSources, resolveBackend } from './backend.ts';
 import { byScheme } from './by-scheme.ts';
 import { type Claim, claimsOn, idleDefaultBackends, type LostClaim, settleClaims } from './conflicts.ts';
 import { DEFAULT_BACKEND, type DefaultBackend } from './default-backend.ts';
 import { diagnose } from './diagnose.ts';
 import type { MergedEffects } from './effects.ts';
+import type { FurtherName } from './further-names.ts';
 import { GLOBAL, type GlobalOptions } from './global-options.ts';
 import { type HostIndex, ingressesOf } from './ingresses-by-host.ts';
 import { HEALTHY, NOT_FOUND, UNAVAILABLE } from './pages.ts';
 import { compareMatches } from './path.ts';
+import { appRootAction, httpsRedirectOf, redirectAction, redirectingHost } from './redirects.ts';
 import type { ServedIngress } from './served-ingress.ts';
 import type { HostTls } from './tls.ts';
 
@@ -29,22 +32,26 @@ export interface VirtualHostSources extends BackendSources {
   readonly globalOptions: Table<GlobalOptions>;
   readonly defaultEffects: Table<MergedEffects>;
   readonly defaultBackend: Table<DefaultBackend>;
+  readonly furtherNames: Table<FurtherName>;
+  readonly httpsPort: number;
 }
 
 const NO_POLICY: RoutePolicy = {};
 const NO_EFFECTS = { route: NO_POLICY, host: {} };
 const HEALTH_PATH = '/healthz';
-/**
- * Where ACME servers look for the proof that a host is under control. Paths of Ingresses that begin so are not redirected, whatever
- * else is on the host; ingress-nginx: `no-tls-redirect-locations`.
- */
-const ACME_CHALLENGES = '/.well-known/acme-challenge';
 
-/** Unit per host, and one for the default server. */
+/** Unit per host and further name, and one for the default server. */
 export function deriveVirtualHosts(engine: Engine, sources: VirtualHostSources): Table<VirtualHost> {
-  return engine.derive<VirtualHost>('virtual-host', sources.hosts.byHost, (host, read) =>
-    closedOnFailure(host, () => buildVirtualHost(host, read, sources)),
-  );
+  const { hosts, furtherNames } = sources;
+  return engine.derive<VirtualHost>('virtual-host', [hosts.byHost, furtherNames], (name, read) => {
+    if (read(hosts.byHost, name) !== undefined)
+      return closedOnFailure(name, () => buildVirtualHost(name, read, sources));
+    const use = read(furtherNames, name)?.use;
+    if (use === undefined) return undefined;
+    if (use.kind === 'redirect') return redirectingHost(name, use.of, use.status);
+    // What there is to say about the host is said there.
+    return closedOnFailure(name, () => ({ ...buildVirtualHost(use.of, read, sources, name), diagnostics: [] }));
+  });
 }
 
 /**
@@ -67,6 +74,8 @@ export function closedOnFailure(host: HostName, build: () => VirtualHost): Virtu
 /** What all routes of one host have in common while they are built. */
 interface HostContext {
   readonly host: HostName;
+  /** By which it is served: the host itself, or an alias. */
+  readonly name: HostName;
   readonly read: Reader;
   readonly sources: VirtualHostSources;
   readonly ingresses: readonly ServedIngress[];
@@ -77,13 +86,14 @@ interface HostContext {
   readonly diagnostics: Diagnostic[];
 }
 
-function buildVirtualHost(host: HostName, read: Reader, sources: VirtualHostSources): VirtualHost {
+function buildVirtualHost(host: HostName, read: Reader, sources: VirtualHostSources, name = host): VirtualHost {
   const ingresses = ingressesOf(host, read, sources.hosts);
   const diagnostics: Diagnostic[] = [];
   const protectors = ingresses.filter((ingress) => protectsHost(ingress, ingresses));
   const globallyClosed = (read(sources.globalOptions, GLOBAL)?.protective.length ?? 0) > 0;
   const context: HostContext = {
     host,
+    name,
     read,
     sources,
     ingresses,
@@ -95,13 +105,14 @@ function buildVirtualHost(host: HostName, read: Reader, sources: VirtualHostSour
   const routes = winners
     .toSorted((a, b) => compareMatches(a.match, b.match))
     .map((claim) => claimedRoute(claim, context));
+  const appRoot = appRootRoute(context);
   const reports = [
     ...lost.map((conflict) => reportConflict(host, conflict)),
     ...reportIdleDefaults(host, ingresses, winners),
     ...reportClosedNeighbours(context, protectors[0]),
     ...diagnostics,
   ];
-  return { host, routes: complete(routes, context), diagnostics: reports };
+  return { host: name, routes: [...appRoot, ...complete(routes, context)], diagnostics: reports };
 }
 
 function claimedRoute(claim: Claim, context: HostContext): Route {
@@ -110,18 +121,30 @@ function claimedRoute(claim: Claim, context: HostContext): Route {
   // A denied location answers before it redirects, as in ingress-nginx.
   if (context.closed || ingress.protections.length > 0)
     return { match, action: UNAVAILABLE, policy: NO_POLICY, origin };
+  const redirect = ingress.catchAll ? undefined : redirectAction(ingress.host, context.name);
+  if (redirect !== undefined) return { match, action: redirect, policy: policyOfRedirect(ingress.route), origin };
   return { match, action: forward(claim, context), policy: policyOf(ingress, match, context), origin };
+}
+
+/** The redirect of `/` on the host, for the first Ingress that asks for it; a closed one does not. */
+function appRootRoute({ ingresses, closed }: HostContext): Route[] {
+  const ingress = ingresses.find(
+    ({ host, catchAll, protections }) => host.appRoot !== undefined && !catchAll && protections.length === 0,
+  );
+  if (closed || ingress?.host.appRoot === undefined) return [];
+  const match = { kind: 'exact', path: '/' } as const;
+  const origin = { ingress: ingress.key, field: 'metadata.annotations' };
+  return [{ match, action: appRootAction(ingress.host.appRoot), policy: NO_POLICY, origin }];
 }
 
 /** The policy of a path of an open Ingress; where there is none, of what the ConfigMap asks for. */
 function policyOf(
   { route, host }: Pick<ServedIngress, 'route' | 'host'>,
-  { path }: PathMatch,
-  { tls }: HostContext,
+  match: PathMatch,
+  { tls, sources: { httpsPort } }: HostContext,
 ): RoutePolicy {
-  const { withTls = false, always = false } = host.httpsRedirect ?? {};
-  const redirects = (always || (withTls && tls)) && !path.startsWith(ACME_CHALLENGES);
-  return redirects ? { ...route, httpsRedirect: { status: 308 } } : route;
+  const httpsRedirect = httpsRedirectOf(host, match, { tls, httpsPort });
+  return httpsRedirect === undefined ? route : { ...route, httpsRedirect };
 }
 
 function forward({ ingress, field, backend }: Claim, { read, sources, diagnostics }: HostContext): RouteAction {
@@ -152,7 +175,11 @@ function complete(routes: readonly Route[], context: HostContext): Route[] {
  */
 function lastRoute(context: HostContext): Route {
   const match = { kind: 'prefix', path: '/' } as const;
-  const { read, sources, ingresses } = context;
+  const { read, sources, ingresses, host } = context;
+  const redirect = host === DEFAULT_HOST ? undefined : redirectAction(ingresses[0]?.host ?? {}, context.name);
+  const isOpen = !context.closed && ingresses[0]?.protections.length === 0;
+  if (redirect !== undefined && isOpen)
+    return { match, action: redirect, policy: policyOfRedirect(ingresses[0]?.route ?? {}) };
   const effects = ingresses[0] ?? read(sources.defaultEffects, GLOBAL) ?? NO_EFFECTS;
   const policy = policyOf(effects, match, context);
   const cluster = read(sources.defaultBackend, DEFAULT_BACKEND)?.cluster;

@@ -50,6 +50,7 @@ export const diagnosticCodes = {
   IngressPathInvalid: 'A path that is not absolute or holds characters that no request can carry; it is not served.',
   IngressFeatureUnsupported: 'A field that is not supported yet; what happens instead is said.',
   PathConflict: 'Another, older Ingress owns the same host and path, or what no path of the host takes.',
+  AliasConflict: 'A name in server-alias is the host of another Ingress, or an alias of another host, and stays there.',
   ProtectionUnavailable: 'Something that protects a backend cannot be honoured, so its paths answer 503.',
   // annotations
   AnnotationInvalid: 'The value of an annotation is not readable; the message says what holds instead.',

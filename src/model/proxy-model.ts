@@ -9,6 +9,7 @@ import type { HeaderChanges } from './headers.ts';
 import type { ObjectKey } from './object-ref.ts';
 import type { Retries } from './retries.ts';
 import type { ProxySettings } from './settings.ts';
+import type { Template } from './template.ts';
 
 /** The Ingress (`namespace/name`) and the field that made a part of the model. */
 export interface Origin {
@@ -90,14 +91,19 @@ export type RouteAction =
       /** What is answered while the cluster has no endpoint; 503 if absent. */
       readonly withoutEndpoints?: 404;
     }
-  | { readonly kind: 'respond'; readonly status: number; readonly body: string };
+  | { readonly kind: 'respond'; readonly status: number; readonly body: string }
+  /** The same for http and https. */
+  | { readonly kind: 'redirect'; readonly status: RedirectStatus; readonly location: Template };
+
+/** With which a client is sent elsewhere; with the other statuses below 400 it stays where it is. */
+export type RedirectStatus = 301 | 302 | 303 | 307 | 308;
 
 /** What a route wants of the proxy beyond its action: one optional field per feature. */
 export interface RoutePolicy {
   /** Larger request bodies are answered 413, also where the proxy answers by itself; 0 for no limit, 1 MiB if absent. */
   readonly bodySize?: { readonly maxBytes: number };
-  /** Requests over plain HTTP are redirected to https with this status. */
-  readonly httpsRedirect?: { readonly status: 301 | 302 | 303 | 307 | 308 };
+  /** Requests over plain HTTP are redirected to the same over https. */
+  readonly httpsRedirect?: HttpsRedirect;
   /** When a request is sent to another endpoint; `DEFAULT_RETRIES` if absent. */
   readonly retries?: Retries;
   /** How long a backend may be silent, and how long it may take nothing of a request; 60 s each if absent. */
@@ -114,6 +120,12 @@ export interface RoutePolicy {
 
 /** A range of addresses, `10.0.0.0/8` or `2001:db8::/32`: the first address in canonical form, and the number of bits that count. */
 export type Network = string;
+/** Without `port` to the host alone, without `keepSlash` to the path and query without a slash at their very end. */
+export interface HttpsRedirect {
+  readonly status: RedirectStatus;
+  readonly port?: number;
+  readonly keepSlash?: true;
+}
 
 /** Everything that identifies a cluster, so that clusters can be built from what routes refer to. */
 export interface ClusterReference {

@@ -32,7 +32,13 @@ export const variableNames = [
   'cookie',
 ] as const;
 
-export type VariableName = (typeof variableNames)[number];
+/**
+ * What the proxy's own redirects need beside them. `trimmed_request_uri`: path and query as they came, without a slash at their very
+ * end. `port_suffix`: the port of the listener with a colon in front, or nothing where it is 80 or 443.
+ */
+type OwnVariableName = 'trimmed_request_uri' | 'port_suffix';
+
+export type VariableName = (typeof variableNames)[number] | OwnVariableName;
 
 /** Whether the text is the same for every request. */
 export function isConstant(template: Template): boolean {

@@ -1,5 +1,5 @@
 /** What a template of nginx.conf sees. Text is of the class that its context in the configuration asks for (`quote.ts`). */
-import type { Literal, NginxParameter, Pattern } from './quote.ts';
+import type { Expanded, Literal, NginxParameter, Pattern } from './quote.ts';
 
 /** The whole configuration, called `it` in a template. */
 export interface NginxConfig {
@@ -90,8 +90,6 @@ export interface NginxLocation {
   readonly kind: 'exact' | 'prefix' | 'regex';
   /** Compared with the decoded path of the request. */
   readonly path: Literal | Pattern;
-  /** The status with which requests over plain HTTP are redirected to https. */
-  readonly httpsRedirect?: number;
   /** Whether some clients are answered 403, before nginx answers by itself. */
   readonly limitsAddresses?: boolean;
   /** Set where answers tell browsers about pages of other origins. */
@@ -102,12 +100,24 @@ export interface NginxLocation {
   readonly responseHeaders?: readonly NginxHeader[];
   /** Headers as in the settings; those of `settings.responseHeaders` are not sent then. */
   readonly hiddenHeaders?: readonly string[];
+  /** Where requests over plain HTTP are redirected to. */
+  readonly httpsRedirect?: NginxRedirect;
   /** Further directives of the location, in their order. */
   readonly directives?: readonly NginxDirective[];
   /** Set where requests go to a backend. */
   readonly forward?: NginxForward;
   /** Set where nginx answers by itself. */
   readonly respond?: NginxRespond;
+  /** Set where every request is redirected. */
+  readonly redirect?: NginxRedirect;
+}
+
+/** An answer of nginx itself that leads elsewhere. */
+export interface NginxRedirect {
+  /** The HTTP status. */
+  readonly status: number;
+  /** `Location` of the answer. */
+  readonly location: Expanded;
 }
 
 /** One header. */

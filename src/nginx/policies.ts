@@ -6,6 +6,7 @@ import { type BackendFiles, backendTlsDirectives } from './backend-tls.ts';
 import type { NginxDirective, NginxLocation } from './config.ts';
 import { grpcDirective } from './grpc.ts';
 import { changedResponseHeaders, corsPatch } from './headers.ts';
+import { httpsRedirect } from './redirect.ts';
 import { routeDiagnostic } from './route-diagnostic.ts';
 
 /** What policies need to know beside their values. */
@@ -15,7 +16,7 @@ export interface PolicyContext {
 }
 
 /** What a policy adds to a location. Directives and headers of several policies stand one after the other. */
-export type LocationPatch = Partial<Omit<NginxLocation, 'kind' | 'path' | 'forward' | 'respond'>>;
+export type LocationPatch = Partial<Omit<NginxLocation, 'kind' | 'path' | 'forward' | 'respond' | 'redirect'>>;
 
 /** Why nginx cannot do what a policy asks for; the route answers 503 where the policy protects something. */
 export interface Refused {
@@ -31,7 +32,7 @@ const handlers: { readonly [K in keyof Required<RoutePolicy>]: Handler<K> } = {
   bodySize: ({ maxBytes }) => directives(['client_max_body_size', maxBytes]),
   connectionHeader: (value) => ({ requestHeaders: [{ name: 'Connection', value }] }),
   cors: corsPatch,
-  httpsRedirect: ({ status }) => ({ httpsRedirect: status }),
+  httpsRedirect: (redirect) => ({ httpsRedirect: httpsRedirect(redirect) }),
   responseHeaders: changedResponseHeaders,
   retries: ({ on, nonIdempotent, tries, withinSeconds }) =>
     directives(

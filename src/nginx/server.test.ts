@@ -115,7 +115,7 @@ describe('what happens to a request', () => {
   test('redirect, backend, statuses', () => {
     const [location] = emit(forward('/', 'web', TO_HTTPS)).server.locations;
     expect(location).toMatchObject({
-      httpsRedirect: 308,
+      httpsRedirect: { status: 308 },
       forward: { logName: 'shop-web-80', statusWithoutEndpoints: 503 },
     });
   });

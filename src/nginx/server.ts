@@ -11,6 +11,7 @@ import {
 } from './path.ts';
 import { type PolicyContext, policyPatch } from './policies.ts';
 import { escapeRegex, Literal, Pattern } from './quote.ts';
+import { redirect } from './redirect.ts';
 import { routeDiagnostic } from './route-diagnostic.ts';
 import { logName, upstreamName } from './upstream.ts';
 
@@ -115,6 +116,7 @@ function withoutDuplicates(locations: readonly NginxLocation[]): NginxLocation[]
 
 function actionOf(action: RouteAction, context: ServerContext): LocationContent {
   if (action.kind === 'respond') return { respond: respond(action) };
+  if (action.kind === 'redirect') return { redirect: redirect(action) };
   const { cluster, plainCluster, withoutEndpoints = 503 } = action;
   return {
     forward: {

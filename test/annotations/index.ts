@@ -2,6 +2,7 @@
 
 import { acceptanceTables } from './acceptance.ts';
 import { addressLists, addressListsOfConfigMap } from './address-lists.ts';
+import { appRoot } from './app-root.ts';
 import { backendProtocol } from './backend-protocol.ts';
 import { backendTls } from './backend-tls.ts';
 import { blockedClients } from './blocked-clients.ts';
@@ -9,6 +10,9 @@ import { bodySize, bodySizeOfAll, bodySizeUnreadable } from './body-size.ts';
 import { cors } from './cors.ts';
 import { customHeaders } from './custom-headers.ts';
 import { httpsRedirect } from './https-redirect.ts';
+import { names } from './names.ts';
+import { redirectSettings } from './redirect-settings.ts';
+import { redirects } from './redirects.ts';
 import { requestHeadersDefault, requestHeadersSet, requestHeadersUnreadable } from './request-headers.ts';
 import { retries, retriesOfConfigMap } from './retries.ts';
 import type { AnnotationTable } from './table.ts';
@@ -16,8 +20,9 @@ import { timeouts } from './timeouts.ts';
 
 export const annotationTables: readonly AnnotationTable[] = [
   ...acceptanceTables,
-  addressLists,
   ...addressListsOfConfigMap,
+  addressLists,
+  appRoot,
   backendProtocol,
   backendTls,
   bodySize,
@@ -27,6 +32,9 @@ export const annotationTables: readonly AnnotationTable[] = [
   customHeaders,
   ...blockedClients,
   httpsRedirect,
+  names,
+  ...redirectSettings,
+  redirects,
   requestHeadersDefault,
   requestHeadersSet,
   requestHeadersUnreadable,

@@ -1,6 +1,7 @@
 /** Every feature that annotations ask for. A new one is a file beside this one, and a line here. */
 import type { AnnotationFeature } from '../declaration/annotation.ts';
 import { addressLists } from './address-lists.ts';
+import { appRoot } from './app-root.ts';
 import { backendProtocol } from './backend-protocol.ts';
 import { basicAuth } from './basic-auth.ts';
 import { bodySize } from './body-size.ts';
@@ -14,12 +15,15 @@ import { firewall } from './firewall.ts';
 import { http2Push } from './http2-push.ts';
 import { httpsRedirect } from './https-redirect.ts';
 import { rateLimits } from './rate-limits.ts';
+import { redirects } from './redirects.ts';
 import { retries } from './retries.ts';
+import { serverAlias } from './server-alias.ts';
 import { snippets } from './snippets.ts';
 import { timeouts } from './timeouts.ts';
 
 export const annotationFeatures: readonly AnnotationFeature[] = [
   addressLists,
+  appRoot,
   backendProtocol,
   basicAuth,
   bodySize,
@@ -33,7 +37,9 @@ export const annotationFeatures: readonly AnnotationFeature[] = [
   http2Push,
   httpsRedirect,
   rateLimits,
+  redirects,
   retries,
+  serverAlias,
   snippets,
   timeouts,
 ];

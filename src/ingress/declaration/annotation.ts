@@ -1,7 +1,8 @@
 /** How an annotation is declared. Its documentation, its checks and its effect all come from the declaration. */
 import type { ConfigMap, Ingress, Secret, Service } from '../../cluster/objects.ts';
 import type { ObjectKey } from '../../model/object-ref.ts';
-import type { ClusterPolicy, RoutePolicy } from '../../model/proxy-model.ts';
+import type { ClusterPolicy, HostName, RedirectStatus, RoutePolicy } from '../../model/proxy-model.ts';
+import type { Template } from '../../model/template.ts';
 import type { ConfigMapKeyName, ConfigMapValues } from '../config-map/keys.ts';
 import type { Codec } from './codec.ts';
 import type { Risk } from './risk.ts';
@@ -96,7 +97,29 @@ export interface HostEffects {
     readonly withTls: boolean;
     /** In any case. */
     readonly always: boolean;
+    readonly status: RedirectStatus;
+    readonly keepSlash: boolean;
+    /** Paths of the Ingress that begin with one of these are not. */
+    readonly exempt: readonly string[];
   };
+  /** Whether redirects to https, and to a path of the same host, name the port of the proxy. */
+  readonly portInRedirects?: boolean;
+  /** Every path of the Ingress is answered with it; no others are. */
+  readonly redirect?: RedirectEffect;
+  /** Where requests for exactly `/` are redirected to, on the whole host: a path of it. */
+  readonly appRoot?: Template;
+  /** Requests to the host with `www.` in front, or without it if it has one, are redirected to the host. */
+  readonly fromToWww?: { readonly status: RedirectStatus };
+  /** Further names of its hosts, each once. */
+  readonly aliases?: readonly HostName[];
+}
+
+/** `url` is a path of the same host, or whatever `Location` is to be. `relative`: a path stays one. */
+export interface RedirectEffect {
+  /** 300 to 308; clients follow those of `RedirectStatus` alone, for others the URL is the body. */
+  readonly status: number;
+  readonly url: string;
+  readonly relative: boolean;
 }
 
 /**

@@ -1,0 +1,7 @@
+import type { envoy_config_route_v3_RouteMatch as RouteMatchMessage } from '../gen/messages.ts';
+import type { PathMatch } from '../model/proxy-model.ts';
+
+export function matchMessage(match: PathMatch): RouteMatchMessage {
+  if (match.kind === 'exact') return { path: match.path };
+  return match.path === '/' ? { prefix: '/' } : { path_separated_prefix: match.path };
+}
