@@ -56,6 +56,19 @@ const cases: readonly Case[] = [
   { name: 'a harmless one' },
   { name: 'a harmless update', request: { operation: 'UPDATE', oldObject: rawIngress() } },
   { name: 'a dry run', request: { dryRun: true } },
+  // annotations
+  {
+    name: 'a value for which ingress-nginx refuses the whole Ingress',
+    ingress: annotated({ [`${PREFIX}/auth-type`]: 'digest-ish' }),
+    denial: /auth-type"\]: "digest-ish" is not basic or digest.*IngressRefused/,
+  },
+  { name: 'a value that is only not readable', ingress: annotated({ [`${PREFIX}/ssl-redirect`]: 'maybe' }) },
+  {
+    name: 'an annotation above the permitted risk',
+    ingress: annotated({ [`${PREFIX}/auth-url`]: 'http://auth/' }),
+    config: { 'annotations-risk-level': 'Medium' },
+    denial: /its risk is High/,
+  },
   // being deleted
   {
     name: 'one that is being deleted, whatever it holds',
@@ -315,6 +328,13 @@ describe('warnings', () => {
       'spec.rules[0].http.paths[1].backend.service.port: Service shop/web has no port "81" (ServicePortNotFound)',
       'spec.rules[0].http.paths[0].backend.service.name: Service shop/nowhere does not exist (ServiceNotFound)',
     ]);
+  });
+
+  it('tell of an annotation without which the paths are closed, once what it names is not there', () => {
+    const fields = annotated({ [`${PREFIX}/custom-headers`]: 'shop/headers' });
+    const world = cluster({}, { 'global-allowed-response-headers': 'X-Shop' });
+    expect(warningsOf(fields, world)).toEqual([expect.stringMatching(/custom-headers.*503 \(AnnotationDenied\)/)]);
+    expect(warningsOf(fields, world.apply(configMap('shop/headers', { 'X-Shop': 'a' })))).toEqual([]);
   });
 
   it('say which older Ingress wins a path that is the same in other words', () => {

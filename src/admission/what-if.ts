@@ -4,6 +4,7 @@ import type { Ingress, IngressRule, KubernetesObject } from '../cluster/objects.
 import { Engine } from '../derive.ts';
 import { createBuild } from '../ingress/build.ts';
 import { parseHost } from '../ingress/host.ts';
+import { referencesOf } from '../ingress/references.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { type ObjectKey, objectKey } from '../model/object-ref.ts';
 import type { HostName } from '../model/proxy-model.ts';
@@ -33,7 +34,8 @@ export function* whatIf(ingress: Ingress, world: AdmissionWorld): Generator<void
     const reason = error instanceof Error ? error.message : String(error);
     return { severity: 'error', code: 'UnitFailed', message: `${table} ${key}: ${reason}` };
   });
-  const about = yield* collect([...build.diagnosticTables, ...(emitted?.diagnosticTables ?? [])], concerns(ingress));
+  const tables = [...build.diagnosticTables, ...(emitted?.diagnosticTables ?? [])];
+  const about = yield* collect(tables, concerns(ingress, world.options.annotationsPrefix));
   return {
     diagnostics: [...failures, ...about].toSorted((a, b) => RANKS[a.severity] - RANKS[b.severity]),
     ingresses,
@@ -58,8 +60,8 @@ function* collect(
 
 const RANKS = { error: 0, warning: 1, info: 2 } as const;
 
-function concerns(ingress: Ingress): (diagnostic: Diagnostic) => boolean {
-  const secrets = secretsOf(ingress);
+function concerns(ingress: Ingress, annotationsPrefix: string): (diagnostic: Diagnostic) => boolean {
+  const secrets = new Set(keysOf('Secret', ingress, annotationsPrefix));
   const itself = objectKey(ingress);
   return ({ ref }) => {
     if (ref?.kind === 'Ingress') return objectKey(ref) === itself;
@@ -79,8 +81,11 @@ function gather(ingress: Ingress, world: AdmissionWorld, state: ClusterState): n
     const reduced = former && reduceTo(hosts, former);
     if (reduced !== undefined) state.memory.set(memoryKey, { value: reduced });
   }
-  const { defaultSslCertificate, defaultBackendService, configMap } = world.options;
-  const secrets = [...secretsOf(ingress), ...(defaultSslCertificate === undefined ? [] : [defaultSslCertificate])];
+  const { defaultSslCertificate, defaultBackendService, configMap, annotationsPrefix } = world.options;
+  const secrets = keysOf('Secret', ingress, annotationsPrefix);
+  if (defaultSslCertificate !== undefined) secrets.push(defaultSslCertificate);
+  const configMaps = keysOf('ConfigMap', ingress, annotationsPrefix);
+  if (configMap !== undefined) configMaps.push(configMap);
   for (const key of secrets) state.memory.set(`certificate/${key}`, known.memory.get(`certificate/${key}`));
   const services = [...servicesOf(ingress), ...(defaultBackendService === undefined ? [] : [defaultBackendService])];
   // That there is any class decides too, so one of them is always taken along.
@@ -91,7 +96,7 @@ function gather(ingress: Ingress, world: AdmissionWorld, state: ClusterState): n
     ...[...classes].map((key) => known.ingressClasses.get(key)),
     ...services.map((key) => known.services.get(key)),
     ...secrets.map((key) => known.secrets.get(key)),
-    configMap === undefined ? undefined : known.configMaps.get(configMap),
+    ...configMaps.map((key) => known.configMaps.get(key)),
   ];
   state.apply(objects.flatMap((object): ObjectChange[] => (object === undefined ? [] : [{ upsert: object }])));
   state.today.set(TODAY, known.today.get(TODAY));
@@ -120,8 +125,9 @@ function reduceTo(hosts: ReadonlySet<HostName>, neighbour: Ingress): Ingress | u
   return { ...neighbour, rules: neighbour.rules.map((rule) => (speaksOf(rule) ? rule : { ...host, paths: [] })) };
 }
 
-function secretsOf({ namespace, tls }: Ingress): Set<ObjectKey> {
-  return new Set(tls.flatMap(({ secretName }) => (secretName ? `${namespace}/${secretName}` : [])));
+/** What the Ingress refers to of one kind. */
+function keysOf(kind: 'Secret' | 'ConfigMap', ingress: Ingress, annotationsPrefix: string): ObjectKey[] {
+  return referencesOf(ingress, annotationsPrefix).flatMap((ref) => (ref.kind === kind ? [objectKey(ref)] : []));
 }
 
 function servicesOf({ namespace, rules, defaultBackend }: Ingress): Set<ObjectKey> {
