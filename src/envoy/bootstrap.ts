@@ -94,7 +94,7 @@ const KEEPALIVE = { interval: '30s', timeout: '20s' };
  * Sizes of compiled regular expressions are judged by the control plane, which can name the Ingress;
  * Envoy's own limit of 100 refuses patterns that users of ingress-nginx really write.
  */
-const RUNTIME = {
+export const RUNTIME = {
   're2.max_program_size.error_level': 4_294_967_295,
   're2.max_program_size.warn_level': 10_000,
 };

@@ -11,12 +11,14 @@ import { BLOCKED_CLIENTS } from './filters/blocked-clients.ts';
 import { BODY_SIZE_LIMIT } from './filters/body-size-limit.ts';
 import { REQUEST_CHECK } from './filters/request-check.ts';
 import { ROUTER } from './filters/router.ts';
+import { STATEFUL_SESSION } from './filters/stateful-session.ts';
 
 export const HTTP_FILTERS: readonly HttpFilter[] = [
   REQUEST_CHECK,
   BLOCKED_CLIENTS,
   BODY_SIZE_LIMIT,
   ADDRESS_LISTS,
+  STATEFUL_SESSION,
   ROUTER,
 ];
 

@@ -1,5 +1,6 @@
 /**
- * What the plain `http` route table shows of a host: its routes, or, where a host redirects to https, the redirect.
+ * What the plain `http` route table shows of a host: its routes, with cookies that are sent in the clear, or, where a host redirects to
+ * https, the redirect.
  * Working on the model, before anything is encoded, it is equal for most edits of such a host, so they reach one table only.
  */
 import { deepEqual } from '../derive.ts';
@@ -47,14 +48,34 @@ export function httpView(virtualHost: VirtualHost): HostView | 'same' {
 }
 
 function isSame({ action, policy }: Route): boolean {
-  return policy.httpsRedirect === undefined && !(action.kind === 'forward' && action.plainCluster !== undefined);
+  if (policy.httpsRedirect !== undefined || policy.affinity?.cookie.secure === 'over-tls') return false;
+  return action.kind !== 'forward' || action.plainCluster === undefined;
 }
 
 function shown({ match, action, policy }: Route): RouteView {
   if (policy.httpsRedirect !== undefined) return redirected(match, policy.httpsRedirect, policy);
-  if (action.kind !== 'forward' || action.plainCluster === undefined) return { match, action, policy };
-  const { plainCluster, ...forward } = action;
-  return { match, action: { ...forward, cluster: plainCluster }, policy };
+  return { match, action: action.kind === 'forward' ? plainForward(action) : action, policy: plainPolicy(policy) };
+}
+
+function plainForward(action: Forward): Forward {
+  if (action.plainCluster === undefined) return action;
+  const { plainCluster, canaries, ...forward } = action;
+  return {
+    ...forward,
+    cluster: plainCluster,
+    ...(canaries && {
+      canaries: canaries.map((canary) => ({ ...canary, cluster: canary.plainCluster ?? canary.cluster })),
+    }),
+  };
+}
+
+type Forward = Extract<RouteAction, { kind: 'forward' }>;
+
+/** With cookies that browsers send over https alone only where they got them so. */
+function plainPolicy(policy: RoutePolicy): RoutePolicy {
+  const { affinity } = policy;
+  if (affinity?.cookie.secure !== 'over-tls') return policy;
+  return { ...policy, affinity: { ...affinity, cookie: { ...affinity.cookie, secure: false } } };
 }
 
 function redirected(match: PathMatch, redirect: HttpsRedirect, policy: RoutePolicy): RouteView {

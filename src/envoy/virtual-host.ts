@@ -4,6 +4,7 @@ import type {
   envoy_config_route_v3_VirtualHost as VirtualHostMessage,
 } from '../gen/messages.ts';
 import { DEFAULT_HOST } from '../model/proxy-model.ts';
+import { withCanaries } from './canaries.ts';
 import type { HostView } from './http-view.ts';
 import { applyPolicies } from './policies/index.ts';
 import { RETRIES } from './policies/retries.ts';
@@ -38,7 +39,7 @@ interface MadeRoute {
 }
 
 function hostRoutes({ host, routes, otherwise = [] }: HostView): MadeRoute[] {
-  const messages = routes.map((route) => applyPolicies(route.policy ?? {}, routeMessage(route)));
+  const messages = routes.map((route) => withCanaries(route, applyPolicies(route.policy ?? {}, routeMessage(route))));
   const made: MadeRoute[] = [
     ...otherSpellings(routes, (of) => messages[of] ?? []),
     ...messages.flatMap((ofRoute, of) => ofRoute.map((message) => ({ message, of }))),

@@ -8,8 +8,6 @@ import { deepEqual, type Engine, type Key, type Pass, type Reader, type Table } 
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { type ObjectKey, objectKey, objectRef } from '../model/object-ref.ts';
 import { type ClassOptions, refuseClass } from './class.ts';
-import { parseBool } from './declaration/codecs.ts';
-import { contentOf } from './declaration/content.ts';
 import { diagnose } from './diagnose.ts';
 import { GLOBAL } from './global-options.ts';
 import { changedProtections, type Protection } from './protective.ts';
@@ -153,11 +151,6 @@ function refuseFeature(ingress: Ingress, options: AcceptOptions): Diagnostic | u
   if (options.disableCatchAll && ingress.defaultBackend !== undefined) {
     const message = 'a default backend is refused by --disable-catch-all; the Ingress is not served';
     return diagnose(ref, 'error', 'IngressFeatureUnsupported', message, 'spec.defaultBackend');
-  }
-  const canary = contentOf(ingress.annotations, `${options.annotationsPrefix}/canary`);
-  if (canary !== undefined && parseBool(canary) === true) {
-    const message = 'canary Ingresses are not supported yet: it is not served, and all requests go to the primary';
-    return diagnose(ref, 'error', 'IngressFeatureUnsupported', message, 'metadata.annotations');
   }
   return undefined;
 }

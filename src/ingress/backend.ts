@@ -1,8 +1,9 @@
 import type { IngressBackend, Service } from '../cluster/objects.ts';
 import type { Reader, Table } from '../derive.ts';
-import type { DiagnosticCode } from '../model/diagnostic.ts';
+import type { Diagnostic, DiagnosticCode } from '../model/diagnostic.ts';
+import { type ObjectKey, objectRef } from '../model/object-ref.ts';
 import type { ClusterPolicy, ClusterReference } from '../model/proxy-model.ts';
-import { quote } from './diagnose.ts';
+import { diagnose, quote } from './diagnose.ts';
 import { externalPort, type ReadExternalName } from './external-name.ts';
 import { clusterReference } from './names.ts';
 import { findServicePort } from './service-port.ts';
@@ -64,6 +65,16 @@ export function resolveBackend(
       ? externalProblem(service, cluster.port, readExternalName)
       : portProblem(key, port, servicePort);
   return problem === undefined ? { cluster } : { cluster, problem };
+}
+
+/** `field`: of the path, or `spec.defaultBackend`. */
+export function reportBackend(
+  ingress: ObjectKey,
+  field: string,
+  { code, message, field: inside }: BackendProblem,
+): Diagnostic {
+  const path = field === 'spec.defaultBackend' ? `${field}.${inside}` : `${field}.backend.${inside}`;
+  return diagnose(objectRef('Ingress', ingress), 'error', code, message, path);
 }
 
 /** A reference to the variant of a Service port without settings of its own. */

@@ -15,6 +15,7 @@ import {
 } from '../model/proxy-model.ts';
 import { type AcceptOptions, acceptedMemory, deriveAcceptedIngresses } from './accepted.ts';
 import { deriveBackendSecrets } from './backend-secret.ts';
+import { deriveLonelyCanaries } from './canary.ts';
 import { parsePair } from './certificate.ts';
 import { deriveCertificateExpiry } from './certificate-expiry.ts';
 import { deriveClusters, deriveEndpointsReferences } from './cluster.ts';
@@ -95,6 +96,7 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
   const hostTls = deriveHostTls(engine, hosts, furtherNames, names);
   const defaultBackend = deriveDefaultBackend(engine, services, options.defaultBackendService);
   const defaultEffects = deriveDefaultEffects(engine, globalOptions, options.proxy);
+  const lonelyCanaries = deriveLonelyCanaries(engine, hosts);
   const virtualHosts = deriveVirtualHosts(engine, {
     hosts,
     hostTls,
@@ -144,6 +146,7 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
       furtherNames,
       hostTls,
       defaultBackend,
+      lonelyCanaries,
       virtualHosts,
       streams.configMaps,
       streamServices,

@@ -1,5 +1,5 @@
 import type { ClusterReference } from '../model/proxy-model.ts';
-import { clusterReference } from './names.ts';
+import { withPolicy } from './names.ts';
 
 /** `AUTO_HTTP`: backends are spoken to as clients speak to the proxy, so there is a cluster for those with TLS and one for the others. */
 export function byScheme(cluster: ClusterReference): {
@@ -10,7 +10,7 @@ export function byScheme(cluster: ClusterReference): {
   if (policy.backendProtocol !== 'AUTO_HTTP') return { cluster };
   const { backendProtocol: _, backendTls: __, ...plain } = policy;
   return {
-    cluster: clusterReference(cluster, { ...policy, backendProtocol: 'HTTPS' }),
-    plainCluster: clusterReference(cluster, plain),
+    cluster: withPolicy(cluster, { ...policy, backendProtocol: 'HTTPS' }),
+    plainCluster: withPolicy(cluster, plain),
   };
 }

@@ -1,6 +1,6 @@
 import type { LocalEndpoints } from '../cluster/cluster-state.ts';
 import type { Service } from '../cluster/objects.ts';
-import type { Engine, Key, Table } from '../derive.ts';
+import type { Engine, Key, Reader, Table } from '../derive.ts';
 import type {
   Cluster,
   ClusterName,
@@ -11,7 +11,7 @@ import type {
 } from '../model/proxy-model.ts';
 import { localEndpointsOf } from './endpoints.ts';
 import { externalPort, type ReadExternalName } from './external-name.ts';
-import { endpointsName } from './names.ts';
+import { canaryEndpointsName, endpointsName } from './names.ts';
 import type { StreamService } from './stream-service.ts';
 
 export interface ClusterSources {
@@ -37,7 +37,7 @@ export function deriveClusters(engine: Engine, sources: ClusterSources): Table<C
     const { policy, protocol } = reference;
     const common = { name, ...(policy !== undefined && { policy }) };
     const service = read(services, `${reference.namespace}/${reference.service}`);
-    const endpoints: Cluster = { kind: 'endpoints', ...common, endpoints: endpointsName(reference) };
+    const endpoints: Cluster = { kind: 'endpoints', ...common, endpoints: endpointsOf(reference, read, services) };
     if (service?.type !== 'ExternalName') return endpoints;
     const external = sources.readExternalName(service.externalName);
     const port = externalPort(service, reference.port, protocol);
@@ -45,6 +45,14 @@ export function deriveClusters(engine: Engine, sources: ClusterSources): Table<C
     if (localEndpointsOf(read, localEndpoints, reference, service).always !== undefined) return endpoints;
     return { kind: 'dns', ...common, hostname: external.hostname, port };
   });
+}
+
+/** Of a canary with those of its primary, unless that has none that are known here. */
+function endpointsOf(reference: ClusterReference, read: Reader, services: Table<Service>): EndpointsName {
+  const { primary } = reference;
+  if (primary === undefined) return endpointsName(reference);
+  const service = read(services, `${primary.namespace}/${primary.service}`);
+  return service?.type === 'ExternalName' ? endpointsName(reference) : canaryEndpointsName(primary, reference);
 }
 
 /** Every cluster with what identifies it. Who refers to it is hidden, so one more route to a known cluster moves nothing. */
@@ -73,8 +81,9 @@ function referencesOf(routes: VirtualHost['routes']): Map<string, ClusterReferen
 
 function clustersOf(action: RouteAction): readonly ClusterReference[] {
   if (action.kind !== 'forward') return [];
-  const { cluster, plainCluster } = action;
-  return plainCluster === undefined ? [cluster] : [cluster, plainCluster];
+  return [action, ...(action.canaries ?? [])].flatMap(({ cluster, plainCluster }) =>
+    plainCluster === undefined ? [cluster] : [cluster, plainCluster],
+  );
 }
 
 /** The endpoints that clusters refer to. */

@@ -56,12 +56,26 @@ export function settleClaims(claims: readonly Claim[]): {
   const winners = new Map<string, Claim>();
   const lost: LostClaim[] = [];
   for (const claim of claims) {
-    const key = `${claim.match.kind} ${claim.match.path}`;
+    const key = matchKey(claim);
     const winner = winners.get(key);
     if (winner === undefined) winners.set(key, claim);
     else if (!claim.fallback) lost.push({ claim, winner });
   }
   return { winners: [...winners.values()], lost };
+}
+
+/** What a canary wants a part of, by the match that it has to share with a claim. */
+export function canaryClaims(host: HostName, canaries: readonly ServedIngress[]): Map<string, Claim[]> {
+  const claims = canaries.flatMap((ingress) => [
+    ...claimPaths(host, ingress),
+    ...(ingress.catchAll ? claimDefault(ingress, false) : []),
+  ]);
+  return Map.groupBy(claims, matchKey);
+}
+
+/** Claims with equal keys want the same requests. */
+export function matchKey({ match }: Pick<Claim, 'match'>): string {
+  return `${match.kind} ${match.path}`;
 }
 
 function claimPaths(host: HostName, ingress: ServedIngress): Claim[] {

@@ -7,7 +7,7 @@ import type { ProxyName } from './declaration/support.ts';
 import { GLOBAL, type GlobalOptions } from './global-options.ts';
 
 /** The effects of all features as one. */
-export interface MergedEffects extends Required<Pick<Effects, 'route' | 'cluster' | 'host'>> {
+export interface MergedEffects extends Required<Pick<Effects, 'route' | 'cluster' | 'host'>>, Pick<Effects, 'canary'> {
   readonly denied: readonly Finding[];
   readonly warnings: readonly Finding[];
 }
@@ -17,6 +17,7 @@ const NO_VALUES = {};
 export function effectsOf(readings: readonly AnnotationReading[], context: FeatureContext): MergedEffects {
   const values = valuesByFeature(readings);
   let [route, cluster, host] = [{}, {}, {}];
+  let canary: Effects['canary'];
   const denied: Finding[] = [];
   const warnings: Finding[] = [];
   for (const feature of annotationFeatures) {
@@ -25,10 +26,11 @@ export function effectsOf(readings: readonly AnnotationReading[], context: Featu
     if (effects.route !== undefined) route = { ...route, ...effects.route };
     if (effects.cluster !== undefined) cluster = { ...cluster, ...effects.cluster };
     if (effects.host !== undefined) host = { ...host, ...effects.host };
+    canary ??= effects.canary;
     denied.push(...(effects.denied ?? []));
     warnings.push(...(effects.warnings ?? []));
   }
-  return { route, cluster, host, denied, warnings };
+  return { route, cluster, host, denied, warnings, ...(canary && { canary }) };
 }
 
 /** One unit, `GLOBAL`: what the ConfigMap asks for where no Ingress has a say. */

@@ -6,7 +6,7 @@ import type { Diagnostic } from '../model/diagnostic.ts';
 import { type ObjectKey, objectRef } from '../model/object-ref.ts';
 import type { Address, Endpoints } from '../model/proxy-model.ts';
 import { diagnose, quote } from './diagnose.ts';
-import { parseEndpointsName, type ServicePortKey } from './names.ts';
+import { parseEndpoints, type ServicePortKey } from './names.ts';
 import { numericTargetPort, servicePortByNumber } from './service-port.ts';
 import { endpointsFor, nearZone } from './topology.ts';
 
@@ -28,28 +28,48 @@ export function deriveEndpoints(
   sources: EndpointsSources,
   { zone }: EndpointsOptions = {},
 ): Table<Endpoints> {
-  const { services, slices, localEndpoints } = sources;
+  const { slices } = sources;
   const slicesByService = engine.group<EndpointSlice>('slices-by-service', slices, (_, slice) =>
     slice.service === '' ? [] : [[`${slice.namespace}/${slice.service}`, true]],
   );
   return engine.derive<Endpoints>('endpoints', sources.references, (name, read) => {
-    const reference = parseEndpointsName(name);
-    const serviceKey = `${reference.namespace}/${reference.service}`;
-    const service = read(services, serviceKey);
-    const local = localEndpointsOf(read, localEndpoints, reference, service);
-    if (local.always !== undefined) return { name, addresses: distinct(local.always), diagnostics: [] };
-    const port = service && servicePortByNumber(service, reference.port, reference.protocol);
-    // What is missing or external is reported at the Ingress that refers to it.
-    const reachable = service !== undefined && port !== undefined && service.type !== 'ExternalName';
-    const diagnostics: Diagnostic[] = [];
-    const ready = reachable
-      ? readyAddresses(slicesOf(serviceKey, read, slicesByService, slices), port, nearZone(service, zone), diagnostics)
-      : [];
-    if (ready.length > 0) return { name, addresses: distinct(ready), diagnostics };
-    const addresses = distinct(local.fallback ?? []);
-    if (reachable && addresses.length === 0) diagnostics.push(nothingReady(serviceKey, reference.port));
-    return { name, addresses, diagnostics };
+    const { own, primary } = parseEndpoints(name);
+    const lookUp = (servicePort: ServicePortKey) =>
+      endpointsOf(servicePort, read, { ...sources, slicesByService }, zone);
+    if (primary === undefined) return { name, ...lookUp(own) };
+    // A canary never answers for a primary that is down, and its requests go to the primary while it is down itself.
+    const ofPrimary = lookUp(primary).addresses;
+    if (ofPrimary.length === 0) return { name, addresses: [], diagnostics: [] };
+    const { addresses, diagnostics } = lookUp(own);
+    return { name, addresses: addresses.length === 0 ? ofPrimary : addresses, diagnostics };
   });
+}
+
+interface Lookup extends Omit<EndpointsSources, 'references'> {
+  readonly slicesByService: Table<ReadonlyMap<Key, true>>;
+}
+
+function endpointsOf(
+  servicePort: ServicePortKey,
+  read: Reader,
+  { services, slices, slicesByService, localEndpoints }: Lookup,
+  zone: string | undefined,
+): Omit<Endpoints, 'name'> {
+  const serviceKey = `${servicePort.namespace}/${servicePort.service}`;
+  const service = read(services, serviceKey);
+  const local = localEndpointsOf(read, localEndpoints, servicePort, service);
+  if (local.always !== undefined) return { addresses: distinct(local.always), diagnostics: [] };
+  const port = service && servicePortByNumber(service, servicePort.port, servicePort.protocol);
+  // What is missing or external is reported at the Ingress that refers to it.
+  const reachable = service !== undefined && port !== undefined && service.type !== 'ExternalName';
+  const diagnostics: Diagnostic[] = [];
+  const ready = reachable
+    ? readyAddresses(slicesOf(serviceKey, read, slicesByService, slices), port, nearZone(service, zone), diagnostics)
+    : [];
+  if (ready.length > 0) return { addresses: distinct(ready), diagnostics };
+  const addresses = distinct(local.fallback ?? []);
+  if (reachable && addresses.length === 0) diagnostics.push(nothingReady(serviceKey, servicePort.port));
+  return { addresses, diagnostics };
 }
 
 /** What stands in for a Service port on this machine; it may be given by the port's number or by its name. */

@@ -15,9 +15,24 @@ export function endpointsName({ namespace, service, port, protocol }: ServicePor
   return `${namespace}/${service}/${port}${protocol === 'UDP' ? '/udp' : ''}`;
 }
 
-export function parseEndpointsName(name: EndpointsName): ServicePortKey {
+function parseEndpointsName(name: EndpointsName): ServicePortKey {
   const [namespace = '', service = '', port = '', protocol] = name.split('/');
   return { namespace, service, port, ...(protocol === 'udp' && { protocol: 'UDP' }) };
+}
+
+/** What the endpoints of a canary are chosen from: its own, and those of the Service port in whose place it stands. */
+export function canaryEndpointsName(primary: ServicePortKey, canary: ServicePortKey): EndpointsName {
+  return `${endpointsName(primary)}@${endpointsName(canary)}`;
+}
+
+/** The Service ports behind a name: `primary` only for a canary. */
+export function parseEndpoints(name: EndpointsName): {
+  readonly own: ServicePortKey;
+  readonly primary?: ServicePortKey;
+} {
+  const [first = '', second] = name.split('@');
+  if (second === undefined) return { own: parseEndpointsName(first) };
+  return { own: parseEndpointsName(second), primary: parseEndpointsName(first) };
 }
 
 /** The reference to the cluster of a Service port: its variant without settings of its own, or the one with a policy. */
@@ -29,6 +44,31 @@ export function clusterReference(
   const name = endpointsName(servicePort);
   if (Object.keys(policy).length === 0) return { name, ...servicePort };
   return { name: variantName(name, policy), ...servicePort, policy };
+}
+
+/** The reference to what stands in for a cluster as its canary. */
+export function canaryReference(
+  { namespace, service, port }: ServicePortKey,
+  canary: ServicePortKey,
+  policy: ClusterPolicy = {},
+): ClusterReference {
+  const primary = { namespace, service, port };
+  const name = canaryEndpointsName(primary, canary);
+  const hasPolicy = Object.keys(policy).length > 0;
+  return {
+    name: hasPolicy ? variantName(name, policy) : name,
+    namespace: canary.namespace,
+    service: canary.service,
+    port: canary.port,
+    primary,
+    ...(hasPolicy && { policy }),
+  };
+}
+
+/** The same with another policy. */
+export function withPolicy(reference: ClusterReference, policy: ClusterPolicy): ClusterReference {
+  const { primary } = reference;
+  return primary === undefined ? clusterReference(reference, policy) : canaryReference(primary, reference, policy);
 }
 
 /** Depends on what the policy says alone, so that replicas agree and nothing else renames the cluster. */

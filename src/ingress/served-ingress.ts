@@ -10,10 +10,10 @@ import {
   type RoutePolicy,
 } from '../model/proxy-model.ts';
 import type { AcceptedIngress, AcceptOptions } from './accepted.ts';
-import { readAnnotations } from './annotation-reading.ts';
+import { type AnnotationReading, readAnnotations } from './annotation-reading.ts';
 import { reportAnnotations } from './annotation-report.ts';
 import { DEFAULT_VALUES } from './config-map/reading.ts';
-import type { FeatureContext, HostEffects } from './declaration/annotation.ts';
+import type { CanaryRules, FeatureContext, HostEffects } from './declaration/annotation.ts';
 import { parseBool } from './declaration/codecs.ts';
 import { contentOf } from './declaration/content.ts';
 import { diagnose, quote } from './diagnose.ts';
@@ -52,6 +52,8 @@ export interface ServedIngress {
   readonly cluster: ClusterPolicy;
   /** What it asks of its hosts. */
   readonly host: HostEffects;
+  /** Set for a canary: it serves no path of its own, and nothing else of it counts but its backends. */
+  readonly canary?: CanaryRules;
   /** Its paths are meant as regular expressions, which turns the whole host to regular expressions in ingress-nginx. */
   readonly regex: boolean;
 }
@@ -129,6 +131,7 @@ function serve(
   const readings = readAnnotations(annotations, prefix, proxy);
   const effects = effectsOf(readings, context);
   const rules = serveRules(ingress, diagnostics);
+  if (effects.canary !== undefined) return serveCanary(ingress, { readings, rules, diagnostics, context });
   diagnostics.push(...reportAnnotations(ingress, { readings, effects, global: context.global }));
   diagnostics.push(...reportUnusedTls(ingress, rules));
   const denied = [
@@ -150,6 +153,57 @@ function serve(
     regex: isOn(ingress, `${prefix}/use-regex`) || contentOf(annotations, `${prefix}/rewrite-target`) !== undefined,
   };
   return { served, diagnostics };
+}
+
+/**
+ * A canary has the settings of its primary, what protects that included. Only how its Service is reached is its own.
+ */
+function serveCanary(
+  ingress: Ingress,
+  {
+    readings,
+    rules,
+    diagnostics,
+    context,
+  }: {
+    readonly readings: readonly AnnotationReading[];
+    readonly rules: readonly ServedRule[];
+    readonly diagnostics: readonly Diagnostic[];
+    readonly context: FeatureContext;
+  },
+): IngressDecision {
+  const { defaultBackend, namespace, creationTimestamp } = ingress;
+  const counting = readings.filter(({ name, outcome }) => countsOnCanary(name) || outcome.kind === 'unknown');
+  const ignored = readings.filter((reading) => !counting.includes(reading)).map(({ name }) => name);
+  const effects = effectsOf(counting, context);
+  const served: ServedIngress = {
+    key: objectKey(ingress),
+    namespace,
+    creationTimestamp,
+    rules,
+    ...(defaultBackend === undefined ? {} : { defaultBackend }),
+    catchAll: ingress.rules.length === 0 && defaultBackend !== undefined,
+    tls: [],
+    protections: [],
+    route: {},
+    cluster: effects.cluster,
+    host: {},
+    ...(effects.canary && { canary: effects.canary }),
+    regex: false,
+  };
+  const reports = reportAnnotations(ingress, { readings: counting, effects, global: context.global });
+  return { served, diagnostics: [...diagnostics, ...reports, ...reportIgnored(ingress, ignored)] };
+}
+
+/** Of the annotations of a canary those that ingress-nginx heeds. */
+function countsOnCanary(name: string): boolean {
+  return /^(?:canary(?:-.*)?|affinity-canary-behavior|load-balance|upstream-hash-by.*|service-upstream)$/.test(name);
+}
+
+function reportIgnored(ingress: Ingress, names: readonly string[]): Diagnostic[] {
+  if (names.length === 0) return [];
+  const message = `a canary is served with the settings of its primary; without effect: ${names.join(', ')}`;
+  return [diagnose(objectRef('Ingress', objectKey(ingress)), 'info', 'CanaryIgnores', message, 'metadata.annotations')];
 }
 
 function serveRules(ingress: Ingress, diagnostics: Diagnostic[]): ServedRule[] {

@@ -388,10 +388,10 @@ describe('what protects is never served open', () => {
     ]);
   });
 
-  test('a canary takes no request', () => {
+  test('a canary alone takes no request', () => {
     const made = world(guarded({ canary: 'true' }, { '/': 'api:8080' }));
     expect(made.routes(host)).toEqual([]);
-    expect(made.complaints()).toEqual(['IngressFeatureUnsupported Ingress shop/guarded metadata.annotations']);
+    expect(made.complaints()).toEqual(['CanaryUnmatched Ingress shop/guarded spec.rules[0].host']);
   });
 });
 

@@ -11,15 +11,24 @@ import {
   type VirtualHost,
 } from '../model/proxy-model.ts';
 import { policyOfRedirect } from '../model/redirect-policy.ts';
-import { type BackendSources, resolveBackend } from './backend.ts';
+import { type BackendSources, reportBackend, resolveBackend } from './backend.ts';
 import { byScheme } from './by-scheme.ts';
-import { type Claim, claimsOn, idleDefaultBackends, type LostClaim, settleClaims } from './conflicts.ts';
+import { reportUnmatched, resolveCanaries } from './canary.ts';
+import {
+  type Claim,
+  canaryClaims,
+  claimsOn,
+  idleDefaultBackends,
+  type LostClaim,
+  matchKey,
+  settleClaims,
+} from './conflicts.ts';
 import { DEFAULT_BACKEND, type DefaultBackend } from './default-backend.ts';
 import { diagnose } from './diagnose.ts';
 import type { MergedEffects } from './effects.ts';
 import type { FurtherName } from './further-names.ts';
 import { GLOBAL, type GlobalOptions } from './global-options.ts';
-import { type HostIndex, ingressesOf } from './ingresses-by-host.ts';
+import { canariesOf, type HostIndex, ingressesOf } from './ingresses-by-host.ts';
 import { HEALTHY, NOT_FOUND, UNAVAILABLE } from './pages.ts';
 import { compareMatches } from './path.ts';
 import { appRootAction, httpsRedirectOf, redirectAction, redirectingHost } from './redirects.ts';
@@ -102,11 +111,14 @@ function buildVirtualHost(host: HostName, read: Reader, sources: VirtualHostSour
     diagnostics,
   };
   const { winners, lost } = settleClaims(claimsOn(host, ingresses));
+  const canaries = canaryClaims(host, canariesOf(host, read, sources.hosts));
   const routes = winners
     .toSorted((a, b) => compareMatches(a.match, b.match))
-    .map((claim) => claimedRoute(claim, context));
+    .map((claim) => claimedRoute(claim, canaries.get(matchKey(claim)) ?? [], context));
+  for (const claim of winners) canaries.delete(matchKey(claim));
   const appRoot = appRootRoute(context);
   const reports = [
+    ...[...canaries.values()].flat().map((claim) => reportUnmatched(host, claim)),
     ...lost.map((conflict) => reportConflict(host, conflict)),
     ...reportIdleDefaults(host, ingresses, winners),
     ...reportClosedNeighbours(context, protectors[0]),
@@ -115,7 +127,8 @@ function buildVirtualHost(host: HostName, read: Reader, sources: VirtualHostSour
   return { host: name, routes: [...appRoot, ...complete(routes, context)], diagnostics: reports };
 }
 
-function claimedRoute(claim: Claim, context: HostContext): Route {
+/** @param canaries those that want a part of its requests. */
+function claimedRoute(claim: Claim, canaries: readonly Claim[], context: HostContext): Route {
   const { ingress, match, field } = claim;
   const origin = { ingress: ingress.key, field };
   // A denied location answers before it redirects, as in ingress-nginx.
@@ -123,7 +136,7 @@ function claimedRoute(claim: Claim, context: HostContext): Route {
     return { match, action: UNAVAILABLE, policy: NO_POLICY, origin };
   const redirect = ingress.catchAll ? undefined : redirectAction(ingress.host, context.name);
   if (redirect !== undefined) return { match, action: redirect, policy: policyOfRedirect(ingress.route), origin };
-  return { match, action: forward(claim, context), policy: policyOf(ingress, match, context), origin };
+  return { match, action: forward(claim, canaries, context), policy: policyOf(ingress, match, context), origin };
 }
 
 /** The redirect of `/` on the host, for the first Ingress that asks for it; a closed one does not. */
@@ -147,14 +160,13 @@ function policyOf(
   return httpsRedirect === undefined ? route : { ...route, httpsRedirect };
 }
 
-function forward({ ingress, field, backend }: Claim, { read, sources, diagnostics }: HostContext): RouteAction {
+function forward({ ingress, field, backend }: Claim, canaries: readonly Claim[], context: HostContext): RouteAction {
+  const { read, sources, diagnostics } = context;
   const { cluster, problem } = resolveBackend(read, sources, ingress, backend);
-  if (problem !== undefined) {
-    const ref = objectRef('Ingress', ingress.key);
-    const path = field === 'spec.defaultBackend' ? `${field}.${problem.field}` : `${field}.backend.${problem.field}`;
-    diagnostics.push(diagnose(ref, 'error', problem.code, problem.message, path));
-  }
-  return cluster === undefined ? UNAVAILABLE : { kind: 'forward', ...byScheme(cluster) };
+  if (problem !== undefined) diagnostics.push(reportBackend(ingress.key, field, problem));
+  if (cluster === undefined) return UNAVAILABLE;
+  const resolved = canaries.length === 0 ? [] : resolveCanaries(canaries, cluster, context);
+  return { kind: 'forward', ...byScheme(cluster), ...(resolved.length > 0 && { canaries: resolved }) };
 }
 
 /** Adds what every host has: an answer for every path, and on the default server the health check. */
@@ -181,7 +193,8 @@ function lastRoute(context: HostContext): Route {
   if (redirect !== undefined && isOpen)
     return { match, action: redirect, policy: policyOfRedirect(ingresses[0]?.route ?? {}) };
   const effects = ingresses[0] ?? read(sources.defaultEffects, GLOBAL) ?? NO_EFFECTS;
-  const policy = policyOf(effects, match, context);
+  // Sessions are kept with the backends of Ingresses alone.
+  const { affinity: _, ...policy } = policyOf(effects, match, context);
   const cluster = read(sources.defaultBackend, DEFAULT_BACKEND)?.cluster;
   if (cluster === undefined) return { match, action: NOT_FOUND, policy };
   const closed = context.closed || (context.ingresses[0]?.protections.length ?? 0) > 0;

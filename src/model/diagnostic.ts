@@ -49,6 +49,9 @@ export const diagnosticCodes = {
   IngressHostNormalized: 'A host in upper case or with a dot at its end; it is served as the name that it means.',
   IngressPathInvalid: 'A path that is not absolute or holds characters that no request can carry; it is not served.',
   IngressFeatureUnsupported: 'A field that is not supported yet; what happens instead is said.',
+  CanaryUnmatched:
+    'A canary for a host and path that no other Ingress serves, or for its own Service; it takes no requests.',
+  CanaryIgnores: 'Annotations of a canary that have no effect: its requests are treated as its primary says.',
   PathConflict: 'Another, older Ingress owns the same host and path, or what no path of the host takes.',
   AliasConflict: 'A name in server-alias is the host of another Ingress, or an alias of another host, and stays there.',
   ProtectionUnavailable: 'Something that protects a backend cannot be honoured, so its paths answer 503.',
@@ -70,7 +73,7 @@ export const diagnosticCodes = {
   ServiceNotFound: 'The Service does not exist; its paths answer 503, its TCP and UDP ports are closed.',
   ServicePortNotFound: 'The Service has no such port; its paths answer 503, its TCP and UDP ports are closed.',
   ServiceWithoutEndpoints:
-    'No endpoint of the Service is ready; its paths answer 503, its TCP and UDP ports are closed.',
+    'No endpoint of the Service is ready; its paths answer 503, its TCP and UDP ports are closed. The requests of a canary go to its primary.',
   ExternalNameInvalid:
     'The external name is no DNS name that may be resolved; paths answer 503, TCP and UDP ports are closed.',
   // TLS

@@ -3,11 +3,13 @@
  * Tables are keyed as said at `ProxyModel`.
  */
 import type { Table } from '../derive.ts';
+import type { Canary } from './canary.ts';
 import type { CorsPolicy } from './cors.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { HeaderChanges } from './headers.ts';
 import type { ObjectKey } from './object-ref.ts';
 import type { Retries } from './retries.ts';
+import type { SessionAffinity } from './session-affinity.ts';
 import type { ProxySettings } from './settings.ts';
 import type { Template } from './template.ts';
 
@@ -90,6 +92,8 @@ export type RouteAction =
       readonly plainCluster?: ClusterReference;
       /** What is answered while the cluster has no endpoint; 503 if absent. */
       readonly withoutEndpoints?: 404;
+      /** Clusters that take a part of the requests, oldest first; none of them is there without its reason to be. */
+      readonly canaries?: readonly Canary[];
     }
   | { readonly kind: 'respond'; readonly status: number; readonly body: string }
   /** The same for http and https. */
@@ -116,6 +120,8 @@ export interface RoutePolicy {
   readonly responseHeaders?: HeaderChanges;
   /** The `Connection` header that backends of HTTP/1 get. */
   readonly connectionHeader?: 'close' | 'keep-alive';
+  /** Requests of one client go to one endpoint. */
+  readonly affinity?: SessionAffinity;
 }
 
 /** A range of addresses, `10.0.0.0/8` or `2001:db8::/32`: the first address in canonical form, and the number of bits that count. */
@@ -138,6 +144,15 @@ export interface ClusterReference {
   readonly protocol?: 'UDP';
   /** Absent for the variant without settings of its own. */
   readonly policy?: ClusterPolicy;
+  /** Set for a canary: the Service port in whose place it stands, and which answers while it has no endpoint. */
+  readonly primary?: ServicePort;
+}
+
+/** A port of a Service, by its number where the Service has it. */
+export interface ServicePort {
+  readonly namespace: string;
+  readonly service: string;
+  readonly port: string;
 }
 
 /** How a cluster differs from others of its Service port: one optional field per feature. */
@@ -150,6 +165,8 @@ export interface ClusterPolicy {
   readonly backendProtocol?: BackendProtocol;
   /** For protocols over TLS; without it backends are believed whatever certificate they show. */
   readonly backendTls?: BackendTls;
+  /** Endpoints are chosen by the hash of a cookie (`RoutePolicy.affinity`). */
+  readonly cookieHash?: true;
 }
 
 /**
@@ -177,9 +194,15 @@ export interface BackendTls {
 export const tlsVersions = ['TLSv1.2', 'TLSv1.3'] as const;
 export type TlsVersion = (typeof tlsVersions)[number];
 
-/** `namespace/service/port`, `namespace/service/port/udp` for another protocol, and `~hash` with a policy. */
+/**
+ * `namespace/service/port`, `namespace/service/port/udp` for another protocol, and `~hash` with a policy. A canary has its own name
+ * behind that of its primary: `shop/web/80@shop/web-canary/80`.
+ */
 export type ClusterName = string;
-/** `namespace/service/port`, `namespace/service/port/udp` for another protocol; shared by all variants of a cluster. */
+/**
+ * `namespace/service/port`, `namespace/service/port/udp` for another protocol; shared by all variants of a cluster. Of a canary with
+ * the name of its primary in front.
+ */
 export type EndpointsName = string;
 
 /** One upstream: a Service port. */

@@ -168,6 +168,8 @@ export interface NginxForward {
   readonly resolve?: string;
   /** Whether there is an address to send requests to; always true where addresses are chosen at run time. */
   readonly available: boolean;
+  /** JSON for the Lua module: who goes to a canary, and how clients are kept at an address. */
+  readonly rules?: string;
   /** What is answered while there is no address. */
   readonly statusWithoutEndpoints: 404 | 503;
 }

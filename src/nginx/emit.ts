@@ -12,8 +12,8 @@ import {
   type ServerName,
 } from '../model/proxy-model.ts';
 import { DEFAULT_SETTINGS, SETTINGS } from '../model/settings.ts';
-import { authoritiesFile, certificateFile } from './certificate-file.ts';
 import { blockedClients } from './blocked.ts';
+import { authoritiesFile, certificateFile } from './certificate-file.ts';
 import type { NginxConfig, NginxServer, NginxSettings, NginxStream, NginxUpstream } from './config.ts';
 import { REQUEST_HEADERS, RESPONSE_HEADERS } from './headers.ts';
 import { type EmittedServer, nginxServer, type ServerContext } from './server.ts';
@@ -89,6 +89,7 @@ export function createNginxEmitter(engine: Engine, model: ProxyModel, options: N
   const hostCertificates = deriveHostCertificates(engine, model, serverNames);
   const servers = engine.derive<EmittedServer>('nginx-server', model.virtualHosts, (host, read) => {
     const context: ServerContext = {
+      dynamic: options.dynamic,
       forward: (cluster) => forward(cluster, read, { model, upstreams, options }),
       certificateFile: (name) => {
         const certificate = options.dynamic ? undefined : read(hostCertificates, name);

@@ -40,6 +40,8 @@ const handlers: { readonly [K in keyof Required<RoutePolicy>]: Handler<K> } = {
       ['proxy_next_upstream_timeout', `${withinSeconds}s`],
       ['proxy_next_upstream_tries', tries],
     ),
+  // The Lua module keeps sessions: backend-rules.ts.
+  affinity: () => ({}),
   timeouts: ({ readSeconds, sendSeconds }) =>
     directives(['proxy_read_timeout', `${readSeconds}s`], ['proxy_send_timeout', `${sendSeconds}s`]),
   // The first that fits decides. Redirects come before all of them.
@@ -64,6 +66,8 @@ const clusterHandlers: {
   backendProtocol: () => ({}),
   backendTls: (value, { backendFiles }) => ({ directives: backendTlsDirectives(value, backendFiles(value.secret)) }),
   connectTimeoutSeconds: (value) => directives(['proxy_connect_timeout', `${value}s`]),
+  // The Lua module chooses.
+  cookieHash: () => ({}),
   // Of TCP services alone: stream.ts.
   proxyProtocol: () => ({}),
 };
@@ -117,6 +121,7 @@ function forGrpc({ directives, ...patch }: LocationPatch): LocationPatch {
   return { ...patch, ...(directives !== undefined && { directives: directives.flatMap(grpcDirective) }) };
 }
 
-function refusal(route: Route, message: string): Diagnostic {
+/** What is asked for is not done: the route is served without it. */
+export function refusal(route: Route, message: string): Diagnostic {
   return routeDiagnostic(route, { severity: 'warning', code: 'IngressFeatureUnsupported', message });
 }

@@ -8,6 +8,7 @@ import { nginxServer, type ServerContext } from './server.ts';
 
 const context: ServerContext = {
   forward: (cluster) => ({ upstream: cluster, available: true }),
+  dynamic: true,
   certificateFile: () => undefined,
   backendFiles: () => ({}),
 };

@@ -1,5 +1,6 @@
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { DEFAULT_HOST, type HostName, type PathMatch, type Route, type RouteAction } from '../model/proxy-model.ts';
+import { backendRules } from './backend-rules.ts';
 import type { NginxForward, NginxLocation, NginxRespond, NginxServer } from './config.ts';
 import {
   ALWAYS_WRITABLE_BYTES,
@@ -9,7 +10,7 @@ import {
   type PathBytes,
   pathBytes,
 } from './path.ts';
-import { type PolicyContext, policyPatch } from './policies.ts';
+import { type PolicyContext, policyPatch, refusal } from './policies.ts';
 import { escapeRegex, Literal, Pattern } from './quote.ts';
 import { redirect } from './redirect.ts';
 import { routeDiagnostic } from './route-diagnostic.ts';
@@ -19,6 +20,8 @@ import { logName, upstreamName } from './upstream.ts';
 export interface ServerContext extends PolicyContext {
   /** Where the requests of a cluster go. */
   forward(cluster: string): Pick<NginxForward, 'upstream' | 'available'> & { readonly resolve?: string };
+  /** Whether the Lua module chooses addresses. */
+  readonly dynamic: boolean;
   /** File of the certificate that answers this server name; `undefined` for the default one. */
   certificateFile(host: HostName): string | undefined;
 }
@@ -41,7 +44,7 @@ export function nginxServer(host: HostName, routes: readonly Route[], context: S
     }
     const { patch, diagnostics: ofPolicies } = policyPatch(route, context);
     diagnostics.push(...ofPolicies);
-    const content = { ...actionOf(route.action, context), ...patch };
+    const content = { ...actionOf(route, context, diagnostics), ...patch };
     return paths.map((path) => ({ ...path, ...content }));
   });
   const server = {
@@ -114,18 +117,23 @@ function withoutDuplicates(locations: readonly NginxLocation[]): NginxLocation[]
   });
 }
 
-function actionOf(action: RouteAction, context: ServerContext): LocationContent {
+function actionOf(route: Route, context: ServerContext, diagnostics: Diagnostic[]): LocationContent {
+  const { action } = route;
   if (action.kind === 'respond') return { respond: respond(action) };
   if (action.kind === 'redirect') return { redirect: redirect(action) };
   const { cluster, plainCluster, withoutEndpoints = 503 } = action;
+  const target = context.forward(cluster.name);
+  const chosen = backendRules(route, context.dynamic && target.resolve === undefined);
+  if (chosen !== undefined && 'refused' in chosen) diagnostics.push(refusal(route, chosen.refused));
   return {
     forward: {
-      ...context.forward(cluster.name),
+      ...target,
       ...(plainCluster !== undefined && { plainUpstream: upstreamName(plainCluster.name) }),
       protocol: protocolOf(action),
       ownTls: cluster.policy?.backendTls !== undefined,
       logName: logName(cluster.name),
       statusWithoutEndpoints: withoutEndpoints,
+      ...(chosen !== undefined && 'rules' in chosen && chosen),
     },
   };
 }

@@ -11,8 +11,8 @@ const MAX_NAME_LENGTH = 512;
  * anything else in it than Kubernetes allows is known by its hash.
  */
 export function upstreamName(cluster: ClusterName): string {
-  if (/^[a-z0-9/.~-]+$/.test(cluster) && cluster.length <= MAX_NAME_LENGTH)
-    return cluster.replaceAll('/', '_').replaceAll('~', '__');
+  if (/^[a-z0-9/.~@-]+$/.test(cluster) && cluster.length <= MAX_NAME_LENGTH)
+    return cluster.replaceAll('/', '_').replaceAll('~', '__').replaceAll('@', '___');
   return `cluster-${createHash('sha256').update(cluster).digest('hex').slice(0, 16)}`;
 }
 

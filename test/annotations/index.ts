@@ -7,6 +7,7 @@ import { backendProtocol } from './backend-protocol.ts';
 import { backendTls } from './backend-tls.ts';
 import { blockedClients } from './blocked-clients.ts';
 import { bodySize, bodySizeOfAll, bodySizeUnreadable } from './body-size.ts';
+import { canaries } from './canaries.ts';
 import { cors } from './cors.ts';
 import { customHeaders } from './custom-headers.ts';
 import { httpsRedirect } from './https-redirect.ts';
@@ -15,6 +16,7 @@ import { redirectSettings } from './redirect-settings.ts';
 import { redirects } from './redirects.ts';
 import { requestHeadersDefault, requestHeadersSet, requestHeadersUnreadable } from './request-headers.ts';
 import { retries, retriesOfConfigMap } from './retries.ts';
+import { sessionAffinity } from './session-affinity.ts';
 import type { AnnotationTable } from './table.ts';
 import { timeouts } from './timeouts.ts';
 
@@ -31,6 +33,7 @@ export const annotationTables: readonly AnnotationTable[] = [
   cors,
   customHeaders,
   ...blockedClients,
+  canaries,
   httpsRedirect,
   names,
   ...redirectSettings,
@@ -40,5 +43,6 @@ export const annotationTables: readonly AnnotationTable[] = [
   requestHeadersUnreadable,
   retries,
   ...retriesOfConfigMap,
+  sessionAffinity,
   timeouts,
 ];

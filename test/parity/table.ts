@@ -32,6 +32,8 @@ export interface Exchange {
   readonly differs?: DifferenceName;
   /** What nginx does, where it differs. */
   readonly nginx?: unknown;
+  /** What nginx does without its Lua module, where that is needed. */
+  readonly withoutLua?: unknown;
 }
 
 /** Keeps the titles as types, so that a test cannot ask for a group that is not there. */

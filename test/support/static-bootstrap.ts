@@ -1,3 +1,4 @@
+import { RUNTIME } from '../../src/envoy/bootstrap.ts';
 import { type MessageName, toJson } from '../../src/envoy/codec.ts';
 
 /** A resource as it would be sent. `typeUrl` is a full one; `bytes` the message. */
@@ -64,6 +65,7 @@ export function inlineBootstrap(resources: StaticResources, options: StaticBoots
   };
   return {
     ...(options.adminSocket ? { admin: { address: { pipe: { path: options.adminSocket } } } } : {}),
+    layered_runtime: { layers: [{ name: 'static', static_layer: RUNTIME }] },
     static_resources: {
       clusters: (resources.clusters as readonly Json[]).map((cluster) => staticCluster(cluster, inline)),
       listeners: (resources.listeners as readonly Json[]).map((listener) => staticListener(listener, inline)),

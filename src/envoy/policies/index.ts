@@ -15,6 +15,8 @@ const policies: { readonly [K in keyof Required<RoutePolicy>]: ApplyPolicy<NonNu
   timeouts: applyTimeouts,
   retries: applyRetries,
   addresses: applyAddresses,
+  // After all others, since each cluster of a route has sessions of its own: canaries.ts.
+  affinity: (_, routes) => routes,
   // Which of the two tables redirects is decided before anything is encoded: http-view.ts.
   httpsRedirect: (_, routes) => routes,
   // Envoy writes the header by itself.

@@ -5,6 +5,7 @@ import { appRoot } from './app-root.ts';
 import { backendProtocol } from './backend-protocol.ts';
 import { basicAuth } from './basic-auth.ts';
 import { bodySize } from './body-size.ts';
+import { canary } from './canary.ts';
 import { clientCertificates } from './client-certificates.ts';
 import { connectionHeader } from './connection-header.ts';
 import { cors } from './cors.ts';
@@ -18,6 +19,7 @@ import { rateLimits } from './rate-limits.ts';
 import { redirects } from './redirects.ts';
 import { retries } from './retries.ts';
 import { serverAlias } from './server-alias.ts';
+import { sessionAffinity } from './session-affinity.ts';
 import { snippets } from './snippets.ts';
 import { timeouts } from './timeouts.ts';
 
@@ -27,6 +29,7 @@ export const annotationFeatures: readonly AnnotationFeature[] = [
   backendProtocol,
   basicAuth,
   bodySize,
+  canary,
   clientCertificates,
   connectionHeader,
   cors,
@@ -40,6 +43,7 @@ export const annotationFeatures: readonly AnnotationFeature[] = [
   redirects,
   retries,
   serverAlias,
+  sessionAffinity,
   snippets,
   timeouts,
 ];

@@ -1,5 +1,6 @@
 /** How an annotation is declared. Its documentation, its checks and its effect all come from the declaration. */
 import type { ConfigMap, Ingress, Secret, Service } from '../../cluster/objects.ts';
+import type { Canary } from '../../model/canary.ts';
 import type { ObjectKey } from '../../model/object-ref.ts';
 import type { ClusterPolicy, HostName, RedirectStatus, RoutePolicy } from '../../model/proxy-model.ts';
 import type { Template } from '../../model/template.ts';
@@ -75,10 +76,18 @@ export interface Effects {
   readonly cluster?: ClusterPolicy;
   /** For all of the host, or decided host by host. */
   readonly host?: HostEffects;
+  /** The Ingress serves no path of its own, but takes a part of the requests of others. */
+  readonly canary?: CanaryRules;
   /** Class D: why the paths of the Ingress answer 503. */
   readonly denied?: readonly Finding[];
   /** What the user should know, all else being served. */
   readonly warnings?: readonly Finding[];
+}
+
+/** Which requests of a path go to its canary; `weight` of `total` of those that no rule decides. */
+export interface CanaryRules extends Pick<Canary, 'header' | 'cookie' | 'sticky'> {
+  readonly weight: number;
+  readonly total: number;
 }
 
 /** Something about one annotation. */

@@ -35,6 +35,8 @@ export interface Case {
   readonly differs?: DifferenceName;
   /** What is to be seen of nginx then; absent: the same, since the difference is in what this row does not look at. */
   readonly nginx?: Outcome;
+  /** What is to be seen of nginx without its Lua module, where that is needed. */
+  readonly withoutLua?: Outcome;
 }
 
 /** What is expected of a request. */
@@ -49,7 +51,7 @@ export interface Observed {
 /** Sends the request of a case and says what became of it. */
 export async function observe(
   gateway: Pick<Gateway, 'httpPort' | 'httpsPort'>,
-  request: Omit<Case, keyof Outcome | 'differs' | 'nginx'>,
+  request: Omit<Case, keyof Outcome | 'differs' | 'nginx' | 'withoutLua'>,
 ): Promise<Observed> {
   const [, scheme, host = '', path = '/'] = /^(https?):\/\/([^/]*)(.*)$/.exec(request.url) ?? [];
   const tls = scheme === 'https';

@@ -1,4 +1,5 @@
--- Chooses the backend of each request among the addresses that are known now, one after another.
+-- Chooses the backend of each request among the addresses that are known now, one after another; backend.lua says more of sessions.
+local backend = require("ingress.backend")
 local ngx_balancer = require("ngx.balancer")
 local store = require("ingress.store")
 
@@ -23,6 +24,30 @@ function balancer.require_peers()
   ngx.ctx.peers = peers
 end
 
+-- The same where the location has rules for the choice: canaries, sessions.
+function balancer.choose()
+  local upstream, alternative, session = backend.choose(ngx.var.upstream)
+  ngx.var.upstream = upstream
+  ngx.var.proxy_alternative_upstream_name = alternative
+  balancer.require_peers()
+  if session then
+    ngx.ctx.session = session
+    ngx.ctx.peer = backend.session_peer(session, ngx.ctx.peers)
+  end
+end
+
+-- The peer of this try.
+local function peer_of_try(upstream, peers)
+  local context = ngx.ctx
+  if context.session == nil then
+    return next_peer(upstream, peers)
+  elseif context.tried then
+    context.peer = backend.next_session_peer(context.session, peers, context.peer)
+  end
+  context.tried = true
+  return context.peer
+end
+
 function balancer.balance()
   local peers = ngx.ctx.peers
   local upstream = ngx.var.upstream
@@ -32,7 +57,7 @@ function balancer.balance()
   -- One more for each try, up to `proxy_next_upstream_tries`. A Service with a single address is tried there again, as by
   -- ingress-nginx: connections that were kept may have ended meanwhile.
   ngx_balancer.set_more_tries(1)
-  local peer = next_peer(upstream, peers)
+  local peer = peer_of_try(upstream, peers)
   local ok, err = ngx_balancer.set_current_peer(peer[1], peer[2])
   if not ok then
     ngx.log(ngx.ERR, "cannot use ", peer[1], ":", peer[2], ": ", err)
