@@ -3,6 +3,8 @@ import {
   type envoy_config_common_mutation_rules_v3_HeaderMutation as HeaderMutation,
   type envoy_config_core_v3_HeaderValueOption as HeaderValueOption,
 } from '../gen/messages.ts';
+import type { HeaderSettings } from '../model/settings.ts';
+import { literal } from './format.ts';
 
 /** Sets a header whether or not it is there. `value` is a format string of Envoy: a literal `%` is written `%%`. */
 export function overwrite(key: string, value: string): HeaderValueOption {
@@ -44,8 +46,7 @@ export const REQUEST_HEADERS: readonly HeaderValueOption[] = [
 /** Envoy adds it after the early mutations; backends behind ingress-nginx never saw it. */
 export const REQUEST_HEADERS_TO_REMOVE: readonly string[] = ['x-envoy-external-address'];
 
-/** Backends do not tell clients what they run. */
-export const RESPONSE_HEADERS_TO_REMOVE: readonly string[] = ['server'];
-
-/** Browsers keep to https for a year. On every response over TLS, also of hosts without a certificate of their own. */
-export const STRICT_TRANSPORT_SECURITY = overwrite('strict-transport-security', 'max-age=31536000; includeSubDomains');
+/** On every answer over TLS, also of hosts without a certificate of their own. */
+export function strictTransportSecurity({ strictTransportSecurity: value }: HeaderSettings): HeaderValueOption[] {
+  return value === undefined ? [] : [overwrite('strict-transport-security', literal(value))];
+}

@@ -57,7 +57,7 @@ function message(
       { upgrade_type: 'websocket', filters: UPGRADE_FILTERS },
       { upgrade_type: 'spdy/3.1', filters: UPGRADE_FILTERS },
     ],
-    local_reply_config: localReplies({ secure: routeTable === 'https' }),
+    local_reply_config: localReplies(settings.headers, routeTable === 'https'),
     ...(accessLog ? { access_log: [ACCESS_LOG] } : {}),
     ...(settings.http.generateRequestId ? {} : { generate_request_id: { value: false } }),
     ...CLIENT_IDENTITY,

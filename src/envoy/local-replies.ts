@@ -5,8 +5,9 @@ import {
   type envoy_extensions_filters_network_http_connection_manager_v3_ResponseMapper as ResponseMapper,
 } from '../gen/messages.ts';
 import type { RedirectStatus } from '../model/proxy-model.ts';
+import type { HeaderSettings } from '../model/settings.ts';
 import { BAD_REQUEST, METHOD_NOT_ALLOWED } from './filters/request-check.ts';
-import { overwrite, STRICT_TRANSPORT_SECURITY } from './headers.ts';
+import { overwrite, strictTransportSecurity } from './headers.ts';
 import { httpsLocation, REDIRECT_TO_HTTPS } from './redirect.ts';
 
 /** What the status lines of nginx's own pages say, where Envoy answers by itself. */
@@ -91,10 +92,12 @@ const MAPPERS: readonly ResponseMapper[] = [
  * Maps what Envoy answers by itself to what nginx answers: 502 for failures of a backend, 504 when it could not be reached
  * in time, and nginx's pages. The first mapper that fits decides. Over TLS it carries HSTS like everything else, also where no route was found for a request.
  */
-export function localReplies({ secure }: { readonly secure: boolean }): LocalReplyConfig {
+export function localReplies(headers: HeaderSettings, secure: boolean): LocalReplyConfig {
   if (!secure) return { mappers: [...KEPT, ...REDIRECTS, ...MAPPERS] };
+  const headers_to_add = strictTransportSecurity(headers);
+  if (headers_to_add.length === 0) return { mappers: [...KEPT, ...MAPPERS] };
   const mappers = [...KEPT, ...MAPPERS, { filter: statusIsAtLeast(0) }];
-  return { mappers: mappers.map((mapper) => ({ ...mapper, headers_to_add: [STRICT_TRANSPORT_SECURITY] })) };
+  return { mappers: mappers.map((mapper) => ({ ...mapper, headers_to_add })) };
 }
 
 /** Answers with another status, and its page. */

@@ -7,14 +7,9 @@ import { deriveResource, existing } from './emit-resource.ts';
 import type { Encoder } from './encoder.ts';
 import type { Frame } from './frame.ts';
 import { type FrameEntry, FrameSet, type FrameSetSnapshot } from './frame-set.ts';
-import {
-  REQUEST_HEADERS,
-  REQUEST_HEADERS_TO_REMOVE,
-  RESPONSE_HEADERS_TO_REMOVE,
-  STRICT_TRANSPORT_SECURITY,
-} from './headers.ts';
 import { blockClients } from './policies/blocked.ts';
 import { contentVersion, type EncodedResource } from './resource.ts';
+import { tableHeaders } from './table-headers.ts';
 
 export const routeTableNames = ['http', 'https'] as const;
 export type RouteTableName = (typeof routeTableNames)[number];
@@ -22,17 +17,12 @@ export type RouteTableName = (typeof routeTableNames)[number];
 /** A table without its hosts. What is the same for all of them stands here. */
 export function routeTableMessage(
   name: RouteTableName,
-  { blocked }: ProxySettings = DEFAULT_SETTINGS,
+  { blocked, headers }: ProxySettings = DEFAULT_SETTINGS,
 ): RouteConfiguration {
   const filters = blockClients(blocked);
   return {
     name,
-    ...(name === 'https' ? { response_headers_to_add: [STRICT_TRANSPORT_SECURITY] } : {}),
-    response_headers_to_remove: RESPONSE_HEADERS_TO_REMOVE,
-    request_headers_to_add: REQUEST_HEADERS,
-    request_headers_to_remove: REQUEST_HEADERS_TO_REMOVE,
-    // What a route says about a header counts more than what stands here.
-    most_specific_header_mutations_wins: true,
+    ...tableHeaders(headers, name === 'https'),
     // Backends see the port that a client wrote, as with nginx; it only does not matter for the choice of the host.
     ignore_port_in_host_matching: true,
     ...(filters && { typed_per_filter_config: filters }),
@@ -57,8 +47,8 @@ export function deriveTail(
 ): Table<Uint8Array> {
   return engine.derive<Uint8Array>(`${table}-tail`, settings, (key, read) => {
     const { name: _, ...rest } = routeTableMessage(table, existing(read, settings, key));
-    const headers = [...REQUEST_HEADERS_TO_REMOVE, ...headersToRemove];
-    return encode(MESSAGE, { ...rest, request_headers_to_remove: headers });
+    const { request_headers_to_remove = [] } = rest;
+    return encode(MESSAGE, { ...rest, request_headers_to_remove: [...request_headers_to_remove, ...headersToRemove] });
   });
 }
 

@@ -25,6 +25,7 @@ import { deriveDefaultEffects } from './effects.ts';
 import { deriveEndpoints } from './endpoints.ts';
 import { externalNameReader } from './external-name.ts';
 import { deriveFurtherNames } from './further-names.ts';
+import { deriveGlobalHeaders } from './global-headers.ts';
 import { deriveAcceptancePolicy, deriveGlobalOptions } from './global-options.ts';
 import { deriveHeld } from './held.ts';
 import { indexByHost } from './ingresses-by-host.ts';
@@ -85,6 +86,7 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
     readExternalName: externalNameReader({ disabled: options.disableSvcExternalName ?? false }),
   };
   const globalOptions = deriveGlobalOptions(engine, state.configMaps, options);
+  const globalHeaders = deriveGlobalHeaders(engine, { ...state, globalOptions }, options);
   const policy = deriveAcceptancePolicy(engine, globalOptions);
   const acceptedIngresses = deriveAcceptedIngresses(engine, { ...state, policy }, options);
   const servedIngresses = deriveServedIngresses(engine, { ...state, acceptedIngresses, globalOptions }, options);
@@ -127,7 +129,7 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
   );
   return {
     model: {
-      settings: deriveProxySettings(engine, globalOptions),
+      settings: deriveProxySettings(engine, globalOptions, globalHeaders),
       listeners,
       streamListeners: streamListeners.listeners,
       virtualHosts,
@@ -139,6 +141,7 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
     },
     diagnosticTables: [
       globalOptions,
+      globalHeaders,
       acceptedIngresses,
       servedIngresses,
       certificates,

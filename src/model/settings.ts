@@ -1,9 +1,11 @@
+import type { HeaderChanges } from './headers.ts';
 import type { Network } from './proxy-model.ts';
 
 /** What holds for the proxy as a whole: for all hosts, or for all clusters. */
 export interface ProxySettings {
   readonly blocked: BlockedClients;
   readonly http: HttpSettings;
+  readonly headers: HeaderSettings;
   readonly upstream: UpstreamSettings;
 }
 
@@ -29,6 +31,18 @@ export type TextPattern =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'regex'; readonly pattern: string; readonly ignoreCase: boolean };
 
+/** Headers of every request and answer, whatever the host. */
+export interface HeaderSettings {
+  /** `Strict-Transport-Security` of every answer over TLS, in place of what a backend says; absent: what a backend says. */
+  readonly strictTransportSecurity?: string;
+  /** Whose `Server` header clients see; that of the proxy where a backend has none. */
+  readonly server: 'none' | 'proxy' | 'backend';
+  /** What is done to answers, in place of what a backend says. */
+  readonly response: HeaderChanges;
+  /** What is done to requests, in place of what a client says. */
+  readonly request: HeaderChanges;
+}
+
 /** Connections to backends, where a cluster says nothing else. */
 export interface UpstreamSettings {
   readonly connectTimeoutSeconds: number;
@@ -41,5 +55,11 @@ export const SETTINGS = 'settings';
 export const DEFAULT_SETTINGS: ProxySettings = {
   blocked: { networks: [], userAgents: [], referers: [] },
   http: { generateRequestId: true, underscoresInHeaders: false },
+  headers: {
+    strictTransportSecurity: 'max-age=31536000; includeSubDomains',
+    server: 'none',
+    response: { set: [], remove: [] },
+    request: { set: [], remove: [] },
+  },
   upstream: { connectTimeoutSeconds: 5 },
 };

@@ -38,6 +38,10 @@ export interface NginxSettings {
     /** Values of `Referer`, as a `map` has them. */
     readonly referers: readonly (Literal | Pattern)[];
   };
+  /** The text of `Strict-Transport-Security` over TLS, which `responseHeaders` send; empty for none. */
+  readonly strictTransportSecurity: string;
+  /** Whose `Server` header clients see. */
+  readonly serverHeader: 'none' | 'proxy' | 'backend';
   /** `proxy_connect_timeout`, in seconds. */
   readonly connectTimeout: number;
   /** Whether to bind `::` too. */

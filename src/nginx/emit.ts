@@ -15,7 +15,7 @@ import { DEFAULT_SETTINGS, SETTINGS } from '../model/settings.ts';
 import { blockedClients } from './blocked.ts';
 import { authoritiesFile, certificateFile } from './certificate-file.ts';
 import type { NginxConfig, NginxServer, NginxSettings, NginxStream, NginxUpstream } from './config.ts';
-import { REQUEST_HEADERS, RESPONSE_HEADERS } from './headers.ts';
+import { headersOfAll } from './headers.ts';
 import { type EmittedServer, nginxServer, type ServerContext } from './server.ts';
 import { nginxStream } from './stream.ts';
 import { externalAddress, needsResolver, nginxUpstream, upstreamName } from './upstream.ts';
@@ -234,14 +234,12 @@ function settings(
   { servers, defaultFile }: { readonly servers: readonly NginxServer[]; readonly defaultFile: string | undefined },
 ): NginxSettings {
   const { workerProcesses = 'auto', maxOpenFiles = 0, accessLog } = options;
-  const { blocked, http, upstream } = read(settings, SETTINGS) ?? DEFAULT_SETTINGS;
+  const { blocked, headers, http, upstream } = read(settings, SETTINGS) ?? DEFAULT_SETTINGS;
   return {
     generateRequestId: http.generateRequestId,
     underscoresInHeaders: http.underscoresInHeaders,
-    requestHeaders: REQUEST_HEADERS,
-    responseHeaders: RESPONSE_HEADERS,
-    hiddenHeaders: [],
     blocked: blockedClients(blocked),
+    ...headersOfAll(headers),
     connectTimeout: upstream.connectTimeoutSeconds,
     httpPort: read(listeners, 'http')?.port ?? 80,
     httpsPort: read(listeners, 'https')?.port ?? 443,

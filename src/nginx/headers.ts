@@ -1,13 +1,14 @@
 /** Headers that every location has, and what some policies of a route make of headers. */
 import { type CorsPolicy, corsHeaders, originPattern } from '../model/cors.ts';
-import type { HeaderChanges } from '../model/headers.ts';
-import type { NginxHeader } from './config.ts';
+import type { HeaderChanges, HeaderTemplate } from '../model/headers.ts';
+import type { HeaderSettings } from '../model/settings.ts';
+import type { NginxHeader, NginxSettings } from './config.ts';
 import type { LocationPatch } from './policies.ts';
 import { Expanded, Pattern } from './quote.ts';
 import { expanded } from './variables.ts';
 
 /** What a backend learns of the client and of the request as it came. */
-export const REQUEST_HEADERS: readonly NginxHeader[] = [
+const REQUEST_HEADERS: readonly NginxHeader[] = [
   header('Host', 'best_http_host'),
   header('Upgrade', 'http_upgrade'),
   header('Connection', 'connection_upgrade'),
@@ -24,10 +25,38 @@ export const REQUEST_HEADERS: readonly NginxHeader[] = [
   { name: 'Proxy', value: '' },
 ];
 
-/** In place of what a backend says. */
-export const RESPONSE_HEADERS: readonly NginxHeader[] = [
-  header('Strict-Transport-Security', 'strict_transport_security'),
-];
+/** What the settings say about headers. */
+export function headersOfAll({
+  strictTransportSecurity,
+  server,
+  request,
+  response,
+}: HeaderSettings): Pick<
+  NginxSettings,
+  'requestHeaders' | 'responseHeaders' | 'hiddenHeaders' | 'strictTransportSecurity' | 'serverHeader'
+> {
+  const security = header('Strict-Transport-Security', 'strict_transport_security');
+  const ofRequests = [...request.set.map(written), ...request.remove.map((name) => ({ name, value: '' }))];
+  return {
+    strictTransportSecurity: strictTransportSecurity ?? '',
+    serverHeader: server,
+    requestHeaders: [...without(REQUEST_HEADERS, ofRequests), ...ofRequests],
+    responseHeaders: [
+      ...without(strictTransportSecurity === undefined ? [] : [security], response.set),
+      ...response.set.map(written),
+    ],
+    hiddenHeaders: response.remove,
+  };
+}
+
+function without(headers: readonly NginxHeader[], others: readonly { readonly name: string }[]): NginxHeader[] {
+  const names = new Set(others.map(({ name }) => name.toLowerCase()));
+  return headers.filter(({ name }) => !names.has(name.toLowerCase()));
+}
+
+function written({ name, value }: HeaderTemplate): NginxHeader {
+  return { name, value: expanded(value) };
+}
 
 function header(name: string, variable: string): NginxHeader {
   return { name, value: new Expanded([{ variable }]) };
@@ -35,7 +64,7 @@ function header(name: string, variable: string): NginxHeader {
 
 export function changedResponseHeaders({ set, remove }: HeaderChanges): LocationPatch {
   return {
-    responseHeaders: set.map(({ name, value }) => ({ name, value: expanded(value) })),
+    responseHeaders: set.map(written),
     ...(remove.length > 0 && { hiddenHeaders: remove }),
   };
 }

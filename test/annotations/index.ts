@@ -10,6 +10,7 @@ import { bodySize, bodySizeOfAll, bodySizeUnreadable } from './body-size.ts';
 import { canaries } from './canaries.ts';
 import { cors } from './cors.ts';
 import { customHeaders } from './custom-headers.ts';
+import { globalHeadersDefault, globalHeadersOff, globalHeadersSet, globalHeadersUnreadable } from './global-headers.ts';
 import { httpsRedirect } from './https-redirect.ts';
 import { names } from './names.ts';
 import { redirectSettings } from './redirect-settings.ts';
@@ -34,6 +35,10 @@ export const annotationTables: readonly AnnotationTable[] = [
   customHeaders,
   ...blockedClients,
   canaries,
+  globalHeadersDefault,
+  globalHeadersOff,
+  globalHeadersSet,
+  globalHeadersUnreadable,
   httpsRedirect,
   names,
   ...redirectSettings,

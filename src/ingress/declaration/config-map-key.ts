@@ -12,6 +12,8 @@ export interface ConfigMapKey<V = unknown> extends SupportByProxy {
   readonly summary: string;
   /** A value as users write it. */
   readonly example: string;
+  /** The value (`ObjectKey`) names an object of this kind, which sources that do not hold everything then read. */
+  readonly refersTo?: 'ConfigMap';
   /** It protects backends, so every path answers 503 where a value cannot be honoured. */
   readonly protects?: (value: V) => boolean;
 }

@@ -1,0 +1,76 @@
+/** What a route table does to the headers of all its hosts. */
+import {
+  envoy_config_core_v3_HeaderValueOption_HeaderAppendAction as AppendAction,
+  type envoy_config_core_v3_HeaderValueOption as HeaderValueOption,
+  type envoy_config_route_v3_RouteConfiguration as RouteConfiguration,
+} from '../gen/messages.ts';
+import type { HeaderTemplate } from '../model/headers.ts';
+import type { HeaderSettings } from '../model/settings.ts';
+import { isConstant } from '../model/template.ts';
+import { formatString } from './format.ts';
+import { overwrite, REQUEST_HEADERS, REQUEST_HEADERS_TO_REMOVE, strictTransportSecurity } from './headers.ts';
+
+type HeaderFields = Pick<
+  RouteConfiguration,
+  | 'request_headers_to_add'
+  | 'request_headers_to_remove'
+  | 'response_headers_to_add'
+  | 'response_headers_to_remove'
+  | 'most_specific_header_mutations_wins'
+>;
+
+/** @param secure whether it is the table for requests over TLS. */
+export function tableHeaders(headers: HeaderSettings, secure: boolean): HeaderFields {
+  const { request, response, server } = headers;
+  const replaced = new Set([...request.set.map(({ name }) => name), ...request.remove].map(lowerCase));
+  return {
+    response_headers_to_add: [
+      ...(secure ? strictTransportSecurity(headers) : []),
+      ...(server === 'none' ? [] : [SERVER[server]]),
+      ...response.set.map(setHeader),
+    ],
+    response_headers_to_remove: [
+      // Backends do not tell clients what they run.
+      ...(server === 'none' ? ['server'] : []),
+      ...response.remove,
+      ...response.set.filter(({ value }) => !isConstant(value)).map(({ name }) => name),
+    ],
+    request_headers_to_add: [
+      ...REQUEST_HEADERS.filter(({ header }) => !replaced.has(lowerCase(header?.key ?? ''))),
+      ...request.set.map(setHeader),
+    ],
+    request_headers_to_remove: [...REQUEST_HEADERS_TO_REMOVE, ...request.remove, ...computedHeaders(request.set)],
+    // What a route says about a header counts more than what stands here.
+    most_specific_header_mutations_wins: true,
+  };
+}
+
+const SERVER: Readonly<Record<Exclude<HeaderSettings['server'], 'none'>, HeaderValueOption>> = {
+  proxy: overwrite('server', 'nginx'),
+  backend: { header: { key: 'server', value: 'nginx' }, append_action: AppendAction.ADD_IF_ABSENT },
+};
+
+function setHeader({ name, value }: HeaderTemplate): HeaderValueOption {
+  return overwrite(name, formatString(value));
+}
+
+/**
+ * Envoy sets nothing where a value turns out empty, so that what a client says would count: it is removed first. Not so what a
+ * value is made of, since all that is removed goes before anything is computed.
+ */
+function computedHeaders(set: readonly HeaderTemplate[]): string[] {
+  const used = new Set(
+    set.flatMap(({ value }) =>
+      value.flatMap((part) =>
+        typeof part !== 'string' && part.variable === 'http'
+          ? [lowerCase(part.argument ?? '').replaceAll('_', '-')]
+          : [],
+      ),
+    ),
+  );
+  return set.filter(({ name, value }) => !isConstant(value) && !used.has(lowerCase(name))).map(({ name }) => name);
+}
+
+function lowerCase(name: string): string {
+  return name.toLowerCase();
+}
