@@ -52,6 +52,6 @@ function operator({ variable, argument = '' }: Variable): string {
     case 'arg':
       return `%QUERY_PARAM(${argument})%`;
     case 'cookie':
-      return `%CEL(re.extract('; ' + request.headers['cookie'], '^.*?; ${argument}=([^;]*).*$', '\\\\1'))%`;
+      return `%CEL(re.extract(request.headers['cookie'], '^(?:.*?; *)??${argument}=([^;]*).*$', '\\\\1'))%`;
   }
 }

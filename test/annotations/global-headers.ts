@@ -143,7 +143,7 @@ export const globalHeadersSet: AnnotationTable = {
           url: GONE,
           status: 503,
           answered: { server: 'nginx' },
-          nginx: { status: 503, answered: { server: 'nginx/1.22.1' } },
+          nginx: { status: 503 },
         },
       ],
       default: [],
