@@ -19,7 +19,8 @@ export interface DnsOptions {
 
 export function clusterMessage(cluster: Cluster, settings: UpstreamSettings, options: DnsOptions): ClusterMessage {
   const { name, policy } = cluster;
-  const where = cluster.kind === 'endpoints' ? discoveredEndpoints(cluster.endpoints) : resolvedName(cluster, options);
+  const where =
+    cluster.kind === 'endpoints' ? discoveredEndpoints(cluster.endpoints) : resolvedName(cluster, settings, options);
   return {
     name,
     ...where,
@@ -77,7 +78,11 @@ function discoveredEndpoints(endpoints: string) {
 }
 
 /** Every address that the name has counts, as with ingress-nginx; IPv6 only where there is no IPv4. */
-function resolvedName(cluster: Extract<Cluster, { kind: 'dns' }>, { dnsServers = [] }: DnsOptions) {
+function resolvedName(
+  cluster: Extract<Cluster, { kind: 'dns' }>,
+  { resolvesIpv6 }: UpstreamSettings,
+  { dnsServers = [] }: DnsOptions,
+) {
   const address = socketAddress(cluster.hostname, cluster.port);
   return {
     load_assignment: { cluster_name: cluster.name, endpoints: [{ lb_endpoints: [{ endpoint: { address } }] }] },
@@ -88,7 +93,7 @@ function resolvedName(cluster: Extract<Cluster, { kind: 'dns' }>, { dnsServers =
       typed_config: {
         '@type': 'type.googleapis.com/envoy.extensions.clusters.dns.v3.DnsCluster',
         respect_dns_ttl: true,
-        dns_lookup_family: DnsLookupFamily.V4_PREFERRED,
+        dns_lookup_family: resolvesIpv6 ? DnsLookupFamily.V4_PREFERRED : DnsLookupFamily.V4_ONLY,
         // Named, since Envoy's default differs between builds.
         typed_dns_resolver_config: {
           name: 'envoy.network.dns_resolver.cares',

@@ -13,7 +13,14 @@ import { encode } from './codec.ts';
 import { deriveResource, existing } from './emit-resource.ts';
 import type { Encoder } from './encoder.ts';
 import { type ConnectionManagerOptions, httpConnectionManager } from './http-connection-manager.ts';
-import { certificateChain, httpListener, httpsListener, type ListenerOptions } from './listener.ts';
+import {
+  type Binding,
+  bindingOf,
+  certificateChain,
+  httpListener,
+  httpsListener,
+  type ListenerOptions,
+} from './listener.ts';
 import { encodedResource } from './resource.ts';
 import { routeTableNames } from './route-table.ts';
 import { streamListener } from './stream-listener.ts';
@@ -35,9 +42,22 @@ function deriveConnectionManagers(
   });
 }
 
+/** A unit of its own, so that other settings leave listeners alone. */
+function deriveBinding(
+  engine: Engine,
+  { settings }: ProxyModel,
+  options: ListenerOptions,
+  name = 'http-binding',
+): Table<Binding> {
+  return engine.derive<Binding>(name, settings, (key, read) =>
+    bindingOf(existing(read, settings, key).listener, options),
+  );
+}
+
 export function emitListeners(engine: Engine, model: ProxyModel, options: ListenerEmitOptions, encoder: Encoder) {
   const { listeners, certificates } = model;
   const connectionManagers = deriveConnectionManagers(engine, model, options, encoder);
+  const bindings = deriveBinding(engine, model, options);
   const encodeChain = (certificate: CertificateName, read: Reader) => {
     encoder.count('FilterChain');
     const chain = certificateChain(certificate, existing(read, connectionManagers, 'https'));
@@ -64,15 +84,16 @@ export function emitListeners(engine: Engine, model: ProxyModel, options: Listen
     certificate === ON_DEMAND ? encodeChain(ON_DEMAND, read) : existing(read, chains, certificate);
   const resources = deriveResource(engine, 'listener-resource', listeners, (name, read) => {
     const listener = existing(read, listeners, name);
+    const binding = existing(read, bindings, SETTINGS);
     const connectionManager = existing(read, connectionManagers, listener.name);
     if (listener.name === 'http') {
-      return encodedResource(name, encoder.encode(LISTENER, httpListener(listener, connectionManager, options), name));
+      return encodedResource(name, encoder.encode(LISTENER, httpListener(listener, connectionManager, binding), name));
     }
     const serverNames = listener.serverNames.filter(
       ({ certificate }) => certificate === ON_DEMAND || read(chains, certificate) !== undefined,
     );
     const used = [...new Set([DEFAULT_CERTIFICATE, ...serverNames.map(({ certificate }) => certificate)])].sort();
-    const rest = encoder.encode(LISTENER, httpsListener(listener, serverNames, connectionManager, options), name);
+    const rest = encoder.encode(LISTENER, httpsListener(listener, serverNames, connectionManager, binding), name);
     return encodedResource(name, Buffer.concat([rest, ...used.map((certificate) => chainOf(certificate, read))]));
   });
   return { resources, chains };
@@ -80,9 +101,14 @@ export function emitListeners(engine: Engine, model: ProxyModel, options: Listen
 
 export function emitStreamListeners(engine: Engine, model: ProxyModel, options: ListenerEmitOptions, encoder: Encoder) {
   const { streamListeners } = model;
+  const bindings = deriveBinding(engine, model, options, 'stream-binding');
   return deriveResource(engine, 'stream-listener-resource', streamListeners, (name, read) => {
     const listener = existing(read, streamListeners, name);
-    const bytes = encoder.encode(LISTENER, streamListener(listener, options), name);
+    const bytes = encoder.encode(
+      LISTENER,
+      streamListener(listener, { ...existing(read, bindings, SETTINGS), ...options }),
+      name,
+    );
     return encodedResource(name, bytes, { cluster: listener.cluster });
   });
 }

@@ -14,7 +14,12 @@ import type { Frame } from './frame.ts';
 import { deriveHostFrames } from './host-frames.ts';
 import type { RoutingOptions } from './http-connection-manager.ts';
 import { type EmittedTypeUrl, type EncodedResource, encodedResource, typeUrls } from './resource.ts';
-import { createRouteTable, type RouteTableContext, type RouteTableName, routeTableNames } from './route-table.ts';
+import {
+  createRouteTable,
+  type RouteTableContext,
+  type RouteTableName,
+  routeTableNames,
+} from './route-table.ts';
 import { emitOnDemandSecrets, emitSecrets } from './secret.ts';
 import { deriveShards } from './shard.ts';
 import { recommendSharding } from './shard-advice.ts';
@@ -60,8 +65,9 @@ export function createEmitter(engine: Engine, model: ProxyModel, options: EmitOp
   };
 }
 
-function emitRoutes(engine: Engine, { virtualHosts, settings }: ProxyModel, options: RoutingOptions, encoder: Encoder) {
-  const frames = deriveHostFrames(engine, virtualHosts, encoder);
+function emitRoutes(engine: Engine, model: ProxyModel, options: RoutingOptions, encoder: Encoder) {
+  const { virtualHosts, settings } = model;
+  const frames = deriveHostFrames(engine, model, encoder);
   const context: RouteTableContext = {
     encoder,
     settings,

@@ -1,9 +1,8 @@
 import {
   envoy_config_core_v3_HeaderValueOption_HeaderAppendAction as AppendAction,
-  type envoy_config_common_mutation_rules_v3_HeaderMutation as HeaderMutation,
   type envoy_config_core_v3_HeaderValueOption as HeaderValueOption,
 } from '../gen/messages.ts';
-import type { HeaderSettings } from '../model/settings.ts';
+import type { ForwardedSettings, HeaderSettings } from '../model/settings.ts';
 import { literal } from './format.ts';
 
 /** Sets a header whether or not it is there. `value` is a format string of Envoy: a literal `%` is written `%%`. */
@@ -11,16 +10,10 @@ export function overwrite(key: string, value: string): HeaderValueOption {
   return { header: { key, value }, append_action: AppendAction.OVERWRITE_IF_EXISTS_OR_ADD };
 }
 
-/**
- * What is done to a request before anything else looks at it: clients cannot steer Envoy by `x-envoy-` headers, cannot reach
- * `HTTP_PROXY` of CGI backends (httpoxy), and the `X-Forwarded-For` they sent is kept under another name, as ingress-nginx does.
- */
-export const EARLY_REQUEST_MUTATIONS: readonly HeaderMutation[] = [
-  { remove_on_match: { key_matcher: { prefix: 'x-envoy-' } } },
-  { remove: 'proxy' },
-  { remove: 'x-original-forwarded-for' },
-  { append: overwrite('x-original-forwarded-for', '%REQ(X-FORWARDED-FOR)%') },
-];
+/** Sets a header that is not there. */
+function addIfAbsent(key: string, value: string): HeaderValueOption {
+  return { header: { key, value }, append_action: AppendAction.ADD_IF_ABSENT };
+}
 
 /**
  * A request that may have reached a backend is sent again only if its method is idempotent (`proxy_next_upstream` of nginx).
@@ -32,16 +25,26 @@ const RETRY_AFTER_SENDING = overwrite(
 );
 
 /** What a backend learns of the client and of the request as it came, by the header names of ingress-nginx. */
-export const REQUEST_HEADERS: readonly HeaderValueOption[] = [
-  overwrite('x-real-ip', '%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%'),
-  overwrite('x-forwarded-for', '%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%'),
-  overwrite('x-forwarded-host', '%REQ(:AUTHORITY)%'),
-  overwrite('x-forwarded-port', '%DOWNSTREAM_LOCAL_PORT%'),
-  // Envoy itself sets X-Forwarded-Proto, from the connection.
-  overwrite('x-forwarded-scheme', '%REQ(X-FORWARDED-PROTO)%'),
-  overwrite('x-scheme', '%REQ(X-FORWARDED-PROTO)%'),
-  RETRY_AFTER_SENDING,
-];
+export function requestHeaders({ trustsHeaders, appendsPeer }: ForwardedSettings): readonly HeaderValueOption[] {
+  const setPort = trustsHeaders ? addIfAbsent : overwrite;
+  return [
+    overwrite('x-real-ip', CLIENT),
+    overwrite('x-forwarded-for', appendsPeer ? CLIENT_AND_PEERS : CLIENT),
+    overwrite('x-forwarded-host', '%REQ(:AUTHORITY)%'),
+    setPort('x-forwarded-port', '%DOWNSTREAM_LOCAL_PORT%'),
+    // Envoy itself sets X-Forwarded-Proto, from the connection, unless a request is believed to say it.
+    overwrite('x-forwarded-scheme', '%REQ(X-FORWARDED-PROTO)%'),
+    overwrite('x-scheme', '%REQ(X-FORWARDED-PROTO)%'),
+    RETRY_AFTER_SENDING,
+  ];
+}
+
+const CLIENT = '%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%';
+
+/** The list that the request came with stands, by then, in X-Original-Forwarded-For. */
+const CLIENT_AND_PEERS =
+  "%REQ(X-ORIGINAL-FORWARDED-FOR)%%CEL('x-original-forwarded-for' in request.headers ? ', ' : '')%" +
+  '%DOWNSTREAM_DIRECT_REMOTE_ADDRESS_WITHOUT_PORT%';
 
 /** Envoy adds it after the early mutations; backends behind ingress-nginx never saw it. */
 export const REQUEST_HEADERS_TO_REMOVE: readonly string[] = ['x-envoy-external-address'];

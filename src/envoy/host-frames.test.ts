@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Engine } from '../derive.ts';
+import { DEFAULT_SETTINGS, SETTINGS } from '../model/settings.ts';
 import { decode } from './codec.ts';
 import { createEncoder } from './encoder.ts';
 import { deriveHostFrames } from './host-frames.ts';
@@ -9,9 +10,10 @@ const WILD = '*.example.com';
 
 function setUp() {
   const engine = new Engine();
-  const { virtualHosts } = createTestModel(engine);
+  const model = createTestModel(engine);
+  const { virtualHosts, settings } = model;
   const encoder = createEncoder();
-  const frames = deriveHostFrames(engine, virtualHosts, encoder);
+  const frames = deriveHostFrames(engine, model, encoder);
   const settle = () => expect(engine.pass().failures).toEqual([]);
   virtualHosts.set('*', host('*', respond('/', 404)));
   virtualHosts.set(WILD, host(WILD, forward('/', 'wild')));
@@ -26,7 +28,7 @@ function setUp() {
     );
   };
   const encodes = () => encoder.counters()['VirtualHost'] ?? 0;
-  return { virtualHosts, frames, settle, routes, encodes };
+  return { virtualHosts, settings, frames, settle, routes, encodes };
 }
 
 describe('a wildcard host', () => {
@@ -68,4 +70,31 @@ test('a change of the default server encodes it and the wildcard hosts, no other
   virtualHosts.set('*', host('*', respond('/x', 503), respond('/', 404)));
   settle();
   expect(encodes() - before).toBe(2);
+});
+
+describe('where requests say by themselves that they came over https', () => {
+  test('both tables show the redirect before what it leads to, in one frame', () => {
+    const { virtualHosts, settings, settle, routes, frames } = setUp();
+    virtualHosts.set('shop.example.com', host('shop.example.com', forward('/', 'web', TO_HTTPS)));
+    settle();
+    expect(routes('http', 'shop.example.com')).toEqual(['308']);
+    const forwarded = { ...DEFAULT_SETTINGS.forwarded, trustsHeaders: true };
+    settings.set(SETTINGS, { ...DEFAULT_SETTINGS, forwarded });
+    settle();
+    expect(routes('https', 'shop.example.com')).toEqual(['308', 'forward']);
+    expect(frames.http.get('shop.example.com')).toBe(frames.https.get('shop.example.com'));
+  });
+
+  test('hosts without a redirect stay as they are, and other settings reach none', () => {
+    const { settings, settle, frames, encodes } = setUp();
+    const before = frames.https.get('shop.example.com');
+    const http = { ...DEFAULT_SETTINGS.http, underscoresInHeaders: true };
+    settings.set(SETTINGS, { ...DEFAULT_SETTINGS, http });
+    const encoded = encodes();
+    settle();
+    expect(encodes()).toBe(encoded);
+    settings.set(SETTINGS, { ...DEFAULT_SETTINGS, listener: { ipv6: true, proxyProtocol: { timeoutSeconds: 5 } } });
+    settle();
+    expect(frames.https.get('shop.example.com')).toBe(before);
+  });
 });

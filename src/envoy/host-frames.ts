@@ -1,9 +1,10 @@
 import type { Engine, Reader, Table } from '../derive.ts';
 import type { envoy_config_route_v3_Route as RouteMessage } from '../gen/messages.ts';
-import { DEFAULT_HOST, type HostName, type VirtualHost } from '../model/proxy-model.ts';
+import { DEFAULT_HOST, type HostName, type ProxyModel } from '../model/proxy-model.ts';
+import { claimsScheme, SETTINGS } from '../model/settings.ts';
 import type { Encoder } from './encoder.ts';
 import { encodeFrame, type Frame, sameFrame } from './frame.ts';
-import { type HostView, httpView } from './http-view.ts';
+import { claimedView, type HostView, httpView } from './http-view.ts';
 import { isWildcard } from './server-name-matcher.ts';
 import { checkHost } from './validate.ts';
 
@@ -15,14 +16,23 @@ type ViewOf = (host: HostName, read: Reader) => HostView | undefined;
 /** Two frames per host, one where both route tables show the same. A wildcard host changes with the default server. */
 export function deriveHostFrames(
   engine: Engine,
-  virtualHosts: Table<VirtualHost>,
+  { virtualHosts, settings }: Pick<ProxyModel, 'virtualHosts' | 'settings'>,
   encoder: Encoder,
 ): Readonly<Record<TableName, Table<Frame>>> {
+  // A unit of its own, so that other settings reach no host.
+  const claims = engine.derive<boolean>('claims-scheme', settings, (name, read) => {
+    const current = read(settings, name);
+    return current && claimsScheme(current);
+  });
   const views = engine.derive<HostView | 'same'>('http-view', virtualHosts, (host, read) => {
+    if (read(claims, SETTINGS)) return 'same';
     const virtualHost = read(virtualHosts, host);
     return virtualHost && httpView(virtualHost);
   });
-  const httpsViewOf: ViewOf = (host, read) => read(virtualHosts, host);
+  const httpsViewOf: ViewOf = (host, read) => {
+    const virtualHost = read(virtualHosts, host);
+    return virtualHost && read(claims, SETTINGS) ? claimedView(virtualHost) : virtualHost;
+  };
   const httpViewOf: ViewOf = (host, read) => {
     const view = read(views, host);
     return view === 'same' ? httpsViewOf(host, read) : view;

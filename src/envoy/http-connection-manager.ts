@@ -6,12 +6,12 @@ import {
   envoy_extensions_filters_network_http_connection_manager_v3_HttpConnectionManager_ServerHeaderTransformation as ServerHeader,
   envoy_config_core_v3_HttpProtocolOptions_HeadersWithUnderscoresAction as UnderscoresAction,
 } from '../gen/messages.ts';
-import type { HttpSettings, ProxySettings } from '../model/settings.ts';
+import { claimsScheme, type HttpSettings, type ProxySettings } from '../model/settings.ts';
 import { ACCESS_LOG, type AccessLogOptions } from './access-log.ts';
+import { clientIdentity, earlyMutations } from './client-identity.ts';
 import { ADS } from './config-source.ts';
 import type { Encoder } from './encoder.ts';
-import { EARLY_REQUEST_MUTATIONS } from './headers.ts';
-import { HTTP_FILTERS, UPGRADE_FILTERS } from './http-filters.ts';
+import { httpFilters, upgradeFilters } from './http-filters.ts';
 import { localReplies } from './local-replies.ts';
 import type { RouteTableName } from './route-table.ts';
 import { scopedRoutes, shardMutations } from './scoped-routes.ts';
@@ -51,16 +51,19 @@ function message(
     ...(routeSharding
       ? { scoped_routes: scopedRoutes(routeTable) }
       : { rds: { route_config_name: routeTable, config_source: ADS } }),
-    early_header_mutation_extensions: [earlyMutation([...EARLY_REQUEST_MUTATIONS, ...sharding])],
-    http_filters: HTTP_FILTERS,
+    early_header_mutation_extensions: [earlyMutation([...earlyMutations(settings), ...sharding])],
+    http_filters: httpFilters(settings),
     upgrade_configs: [
-      { upgrade_type: 'websocket', filters: UPGRADE_FILTERS },
-      { upgrade_type: 'spdy/3.1', filters: UPGRADE_FILTERS },
+      { upgrade_type: 'websocket', filters: upgradeFilters(settings) },
+      { upgrade_type: 'spdy/3.1', filters: upgradeFilters(settings) },
     ],
-    local_reply_config: localReplies(settings.headers, routeTable === 'https'),
+    local_reply_config: localReplies(settings.headers, {
+      secure: routeTable === 'https',
+      redirects: routeTable === 'http' || claimsScheme(settings),
+    }),
     ...(accessLog ? { access_log: [ACCESS_LOG] } : {}),
     ...(settings.http.generateRequestId ? {} : { generate_request_id: { value: false } }),
-    ...CLIENT_IDENTITY,
+    ...clientIdentity(settings),
     ...requestShape(settings.http),
     ...PROTOCOLS,
     ...TIMEOUTS,
@@ -76,22 +79,6 @@ function earlyMutation(mutations: readonly HeaderMutation[]) {
     },
   } as const;
 }
-
-/** The client is whoever opened the connection: what a request claims in X-Forwarded-For or -Proto is not believed. */
-const CLIENT_IDENTITY = {
-  use_remote_address: { value: true },
-  // The header is set for the route, to the client alone.
-  skip_xff_append: true,
-  preserve_external_request_id: true,
-  request_id_extension: {
-    typed_config: {
-      '@type': 'type.googleapis.com/envoy.extensions.request_id.uuid.v3.UuidRequestIdConfig',
-      // An id that a client sent reaches the backend unchanged.
-      pack_trace_reason: { value: false },
-      use_request_id_for_trace_sampling: { value: false },
-    },
-  },
-} satisfies Partial<HttpConnectionManager>;
 
 function requestShape({ underscoresInHeaders }: HttpSettings) {
   return {

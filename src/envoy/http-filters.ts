@@ -6,24 +6,33 @@
  * configured per route or be delivered as a resource of its own (ECDS).
  */
 import type { envoy_extensions_filters_network_http_connection_manager_v3_HttpFilter as HttpFilter } from '../gen/messages.ts';
+import type { ProxySettings } from '../model/settings.ts';
 import { ADDRESS_LISTS } from './filters/address-lists.ts';
 import { BLOCKED_CLIENTS } from './filters/blocked-clients.ts';
 import { BODY_SIZE_LIMIT } from './filters/body-size-limit.ts';
+import { FORWARDED_HOST } from './filters/forwarded-host.ts';
 import { REQUEST_CHECK } from './filters/request-check.ts';
 import { ROUTER } from './filters/router.ts';
 import { STATEFUL_SESSION } from './filters/stateful-session.ts';
 
-export const HTTP_FILTERS: readonly HttpFilter[] = [
+const ALL_FILTERS: readonly HttpFilter[] = [
   REQUEST_CHECK,
   BLOCKED_CLIENTS,
   BODY_SIZE_LIMIT,
   ADDRESS_LISTS,
   STATEFUL_SESSION,
+  FORWARDED_HOST,
   ROUTER,
 ];
+
+export function httpFilters({ forwarded }: ProxySettings): readonly HttpFilter[] {
+  return ALL_FILTERS.filter((filter) => filter !== FORWARDED_HOST || forwarded.trustsHeaders);
+}
 
 /**
  * The filters of an upgraded connection (WebSocket): all but those that take the bytes of both directions for a body. Whatever
  * protects a backend must stay.
  */
-export const UPGRADE_FILTERS: readonly HttpFilter[] = HTTP_FILTERS.filter((filter) => filter !== BODY_SIZE_LIMIT);
+export function upgradeFilters(settings: ProxySettings): readonly HttpFilter[] {
+  return httpFilters(settings).filter((filter) => filter !== BODY_SIZE_LIMIT);
+}

@@ -29,6 +29,8 @@ export interface HostView {
 
 export interface RouteView extends Pick<Route, 'match' | 'origin'> {
   readonly action: RouteAction | HttpsRedirectAction;
+  /** Only for requests that do not say, in `X-Forwarded-Proto`, that they came over https. */
+  readonly plainOnly?: true;
   /** Absent where the action says everything. */
   readonly policy?: RoutePolicy;
 }
@@ -45,6 +47,19 @@ export function httpView(virtualHost: VirtualHost): HostView | 'same' {
   const { host, routes } = virtualHost;
   if (routes.every(isSame)) return 'same';
   return { host, routes: mergeTail(routes.map(shown)) };
+}
+
+/**
+ * The host in both tables, where requests say by themselves whether they came over https: what is shown to plain requests stands
+ * before what the others get.
+ */
+export function claimedView({ host, routes }: VirtualHost): HostView {
+  return {
+    host,
+    routes: routes.flatMap((route): RouteView[] =>
+      isSame(route) ? [route] : [{ ...shown(route), plainOnly: true }, route],
+    ),
+  };
 }
 
 function isSame({ action, policy }: Route): boolean {

@@ -1,5 +1,6 @@
 import {
   type envoy_config_listener_v3_FilterChain as FilterChain,
+  type envoy_config_listener_v3_ListenerFilter as ListenerFilter,
   type envoy_config_listener_v3_Listener as ListenerMessage,
   type envoy_config_listener_v3_Filter as NetworkFilter,
   envoy_extensions_transport_sockets_tls_v3_TlsParameters_TlsProtocol as TlsProtocol,
@@ -12,6 +13,7 @@ import {
   ON_DEMAND,
   type ServerName,
 } from '../model/proxy-model.ts';
+import type { ListenerSettings } from '../model/settings.ts';
 import { ADS, socketAddress } from './config-source.ts';
 import { onDemandSelector } from './on-demand.ts';
 import { serverNameMatcher } from './server-name-matcher.ts';
@@ -21,16 +23,25 @@ export interface ListenerOptions {
   readonly ipv6: boolean;
 }
 
+/** What is the same for every listener. */
+export interface Binding extends Pick<ListenerSettings, 'proxyProtocol'> {
+  /** At least one. */
+  readonly addresses: readonly [string, ...string[]];
+}
+
+/** Where no address is left that the machine has, those that it has count. */
+export function bindingOf({ addresses, ipv6, proxyProtocol }: ListenerSettings, machine: ListenerOptions): Binding {
+  const usable = (address: string) => !address.includes(':') || (ipv6 && machine.ipv6);
+  const [first = '0.0.0.0', ...more] = (addresses ?? ['0.0.0.0', '::']).filter(usable);
+  return { addresses: [first, ...more], ...(proxyProtocol && { proxyProtocol }) };
+}
+
 /**
  * The plain listener. It depends on nothing but its port.
  * @param connectionManager the filter that serves the `http` route table
  */
-export function httpListener(
-  listener: Listener,
-  connectionManager: NetworkFilter,
-  options: ListenerOptions,
-): ListenerMessage {
-  return { ...binding(listener, options), filter_chains: [{ name: 'http', filters: [connectionManager] }] };
+export function httpListener(listener: Listener, connectionManager: NetworkFilter, binding: Binding): ListenerMessage {
+  return { ...httpBinding(listener, binding), filter_chains: [{ name: 'http', filters: [connectionManager] }] };
 }
 
 /**
@@ -43,13 +54,12 @@ export function httpsListener(
   listener: Listener,
   serverNames: readonly ServerName[],
   connectionManager: NetworkFilter,
-  options: ListenerOptions,
+  binding: Binding,
 ): ListenerMessage {
   const { onDemand = false } = listener;
   const matcher = serverNameMatcher(serverNames, { onDemand });
   return {
-    ...binding(listener, options),
-    listener_filters: [TLS_INSPECTOR],
+    ...httpBinding(listener, binding, [TLS_INSPECTOR]),
     ...(matcher === undefined ? {} : { filter_chain_matcher: matcher }),
     // The matcher cannot lead here by name: a server name that wants this certificate needs a chain of the other kind.
     default_filter_chain: tlsChain('default', onDemand ? ON_DEMAND : DEFAULT_CERTIFICATE, connectionManager),
@@ -65,18 +75,38 @@ export function certificateChain(certificate: CertificateName, connectionManager
 }
 
 /** A port on every address. */
-export function everyAddress(port: number, { ipv6 }: ListenerOptions, protocol: 'tcp' | 'udp' = 'tcp') {
+export function everyAddress(port: number, { addresses }: Binding, protocol: 'tcp' | 'udp' = 'tcp') {
+  const [first, ...more] = addresses;
   return {
-    address: socketAddress('0.0.0.0', port, protocol),
-    ...(ipv6 ? { additional_addresses: [{ address: socketAddress('::', port, protocol) }] } : {}),
+    address: socketAddress(first, port, protocol),
+    ...(more.length > 0 && {
+      additional_addresses: more.map((address) => ({ address: socketAddress(address, port, protocol) })),
+    }),
   } satisfies Partial<ListenerMessage>;
 }
 
+/** A listener for HTTP, which may want a header of the PROXY protocol before everything else. */
+function httpBinding(listener: Listener, binding: Binding, filters: readonly ListenerFilter[] = []) {
+  const { proxyProtocol } = binding;
+  const all = [...(proxyProtocol === undefined ? [] : [PROXY_PROTOCOL]), ...filters];
+  return {
+    ...portBinding(listener, binding),
+    ...(all.length > 0 && { listener_filters: all }),
+    ...(proxyProtocol && { listener_filters_timeout: { seconds: proxyProtocol.timeoutSeconds } }),
+  } satisfies Partial<ListenerMessage>;
+}
+
+/** Connections without the header are closed: otherwise anybody could claim any address. */
+export const PROXY_PROTOCOL: ListenerFilter = {
+  name: 'envoy.filters.listener.proxy_protocol',
+  typed_config: { '@type': 'type.googleapis.com/envoy.extensions.filters.listener.proxy_protocol.v3.ProxyProtocol' },
+};
+
 /** What every listener of connections has. */
-export function binding({ name, port }: { readonly name: string; readonly port: number }, options: ListenerOptions) {
+export function portBinding({ name, port }: { readonly name: string; readonly port: number }, binding: Binding) {
   return {
     name,
-    ...everyAddress(port, options),
+    ...everyAddress(port, binding),
     traffic_direction: TrafficDirection.INBOUND,
     per_connection_buffer_limit_bytes: { value: 32 * 1024 },
     // As much as the system allows, as ingress-nginx does.

@@ -69,7 +69,6 @@ const KEPT: readonly ResponseMapper[] = [
   { filter: { header_filter: { header: { name: 'content-type', string_match: { prefix: 'application/grpc' } } } } },
 ];
 
-/** For the plain table, the only one that redirects. */
 const REDIRECTS: readonly ResponseMapper[] = ([301, 302, 303, 307, 308] as const).map(redirectToHttps);
 
 const MAPPERS: readonly ResponseMapper[] = [
@@ -88,16 +87,25 @@ const MAPPERS: readonly ResponseMapper[] = [
   ...Object.keys(TITLES).map((status) => page(Number(status), statusIs(Number(status)))),
 ];
 
+export interface LocalReplyOptions {
+  /** Whether the connection is one over TLS. */
+  readonly secure: boolean;
+  /** Whether the table holds redirects to https. */
+  readonly redirects: boolean;
+}
+
 /**
  * Maps what Envoy answers by itself to what nginx answers: 502 for failures of a backend, 504 when it could not be reached
  * in time, and nginx's pages. The first mapper that fits decides. Over TLS it carries HSTS like everything else, also where no route was found for a request.
  */
-export function localReplies(headers: HeaderSettings, secure: boolean): LocalReplyConfig {
-  if (!secure) return { mappers: [...KEPT, ...REDIRECTS, ...MAPPERS] };
-  const headers_to_add = strictTransportSecurity(headers);
-  if (headers_to_add.length === 0) return { mappers: [...KEPT, ...MAPPERS] };
-  const mappers = [...KEPT, ...MAPPERS, { filter: statusIsAtLeast(0) }];
-  return { mappers: mappers.map((mapper) => ({ ...mapper, headers_to_add })) };
+export function localReplies(headers: HeaderSettings, { secure, redirects }: LocalReplyOptions): LocalReplyConfig {
+  const common = [...KEPT, ...(redirects ? REDIRECTS : []), ...MAPPERS];
+  const security = secure ? strictTransportSecurity(headers) : [];
+  if (security.length === 0) return { mappers: common };
+  const mappers: readonly ResponseMapper[] = [...common, { filter: statusIsAtLeast(0) }];
+  return {
+    mappers: mappers.map((mapper) => ({ ...mapper, headers_to_add: [...(mapper.headers_to_add ?? []), ...security] })),
+  };
 }
 
 /** Answers with another status, and its page. */

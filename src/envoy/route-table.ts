@@ -17,12 +17,12 @@ export type RouteTableName = (typeof routeTableNames)[number];
 /** A table without its hosts. What is the same for all of them stands here. */
 export function routeTableMessage(
   name: RouteTableName,
-  { blocked, headers }: ProxySettings = DEFAULT_SETTINGS,
+  settings: ProxySettings = DEFAULT_SETTINGS,
 ): RouteConfiguration {
-  const filters = blockClients(blocked);
+  const filters = blockClients(settings.blocked);
   return {
     name,
-    ...tableHeaders(headers, name === 'https'),
+    ...tableHeaders(settings, name === 'https'),
     // Backends see the port that a client wrote, as with nginx; it only does not matter for the choice of the host.
     ignore_port_in_host_matching: true,
     ...(filters && { typed_per_filter_config: filters }),

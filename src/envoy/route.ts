@@ -1,4 +1,7 @@
-import type { envoy_config_route_v3_Route as RouteMessage } from '../gen/messages.ts';
+import type {
+  envoy_config_route_v3_HeaderMatcher as HeaderMatcher,
+  envoy_config_route_v3_Route as RouteMessage,
+} from '../gen/messages.ts';
 import type { RouteAction } from '../model/proxy-model.ts';
 import { formatString } from './format.ts';
 import { overwrite } from './headers.ts';
@@ -8,7 +11,12 @@ import { matchMessage } from './match.ts';
 import { httpsRedirectMessage, redirectMessage } from './redirect.ts';
 
 /** One route of a host. */
-export function routeMessage({ match, action }: RouteView): RouteMessage {
+export function routeMessage(view: RouteView): RouteMessage {
+  const message = messageFor(view);
+  return view.plainOnly ? ({ ...message, match: { ...message.match, headers: [NOT_HTTPS] } } as RouteMessage) : message;
+}
+
+function messageFor({ match, action }: RouteView): RouteMessage {
   const matched = { match: matchMessage(match) };
   switch (action.kind) {
     case 'forward':
@@ -27,6 +35,13 @@ export function routeMessage({ match, action }: RouteView): RouteMessage {
       return { ...matched, direct_response: { status: action.status }, ...withoutLocation(action) };
   }
 }
+
+/** Only just this word counts, as with nginx. */
+const NOT_HTTPS: HeaderMatcher = {
+  name: 'x-forwarded-proto',
+  string_match: { exact: 'https' },
+  invert_match: true,
+};
 
 type Respond = Extract<RouteAction, { kind: 'respond' }>;
 

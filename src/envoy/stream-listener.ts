@@ -6,9 +6,9 @@ import type {
 } from '../gen/messages.ts';
 import type { StreamListener } from '../model/proxy-model.ts';
 import { type AccessLogOptions, TCP_ACCESS_LOG, UDP_ACCESS_LOG } from './access-log.ts';
-import { binding, everyAddress, type ListenerOptions } from './listener.ts';
+import { type Binding, everyAddress, PROXY_PROTOCOL, portBinding } from './listener.ts';
 
-type StreamListenerOptions = ListenerOptions & AccessLogOptions;
+type StreamListenerOptions = Binding & AccessLogOptions;
 
 export function streamListener(listener: StreamListener, options: StreamListenerOptions): ListenerMessage {
   return listener.protocol === 'tcp' ? tcpListener(listener, options) : udpListener(listener, options);
@@ -16,17 +16,11 @@ export function streamListener(listener: StreamListener, options: StreamListener
 
 function tcpListener(listener: StreamListener, options: StreamListenerOptions): ListenerMessage {
   return {
-    ...binding(listener, options),
+    ...portBinding(listener, options),
     ...(listener.proxyProtocol && { listener_filters: [PROXY_PROTOCOL], listener_filters_timeout: { seconds: 5 } }),
     filter_chains: [{ name: 'tcp', filters: [tcpProxy(listener, options)] }],
   };
 }
-
-/** Connections without the header are closed: otherwise anybody could claim any address. */
-const PROXY_PROTOCOL: ListenerFilter = {
-  name: 'envoy.filters.listener.proxy_protocol',
-  typed_config: { '@type': 'type.googleapis.com/envoy.extensions.filters.listener.proxy_protocol.v3.ProxyProtocol' },
-};
 
 function tcpProxy({ name, cluster }: StreamListener, { accessLog = false }: AccessLogOptions): NetworkFilter {
   return {

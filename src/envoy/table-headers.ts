@@ -5,10 +5,10 @@ import {
   type envoy_config_route_v3_RouteConfiguration as RouteConfiguration,
 } from '../gen/messages.ts';
 import type { HeaderTemplate } from '../model/headers.ts';
-import type { HeaderSettings } from '../model/settings.ts';
+import type { HeaderSettings, ProxySettings } from '../model/settings.ts';
 import { isConstant } from '../model/template.ts';
 import { formatString } from './format.ts';
-import { overwrite, REQUEST_HEADERS, REQUEST_HEADERS_TO_REMOVE, strictTransportSecurity } from './headers.ts';
+import { overwrite, REQUEST_HEADERS_TO_REMOVE, requestHeaders, strictTransportSecurity } from './headers.ts';
 
 type HeaderFields = Pick<
   RouteConfiguration,
@@ -20,7 +20,10 @@ type HeaderFields = Pick<
 >;
 
 /** @param secure whether it is the table for requests over TLS. */
-export function tableHeaders(headers: HeaderSettings, secure: boolean): HeaderFields {
+export function tableHeaders(
+  { headers, forwarded }: Pick<ProxySettings, 'headers' | 'forwarded'>,
+  secure: boolean,
+): HeaderFields {
   const { request, response, server } = headers;
   const replaced = new Set([...request.set.map(({ name }) => name), ...request.remove].map(lowerCase));
   return {
@@ -36,7 +39,7 @@ export function tableHeaders(headers: HeaderSettings, secure: boolean): HeaderFi
       ...response.set.filter(({ value }) => !isConstant(value)).map(({ name }) => name),
     ],
     request_headers_to_add: [
-      ...REQUEST_HEADERS.filter(({ header }) => !replaced.has(lowerCase(header?.key ?? ''))),
+      ...requestHeaders(forwarded).filter(({ header }) => !replaced.has(lowerCase(header?.key ?? ''))),
       ...request.set.map(setHeader),
     ],
     request_headers_to_remove: [...REQUEST_HEADERS_TO_REMOVE, ...request.remove, ...computedHeaders(request.set)],

@@ -58,7 +58,7 @@ const CODES = {
 } as const;
 
 function report(ref: ObjectRef, { protective, findings }: ConfigMapReading): Diagnostic[] {
-  return findings.map(({ key, kind, reason }) => {
+  return findings.map(({ key, kind, reason, instead: stated }) => {
     const field = `data[${quote(key)}]`;
     if (protective.includes(key)) {
       return diagnose(
@@ -69,7 +69,7 @@ function report(ref: ObjectRef, { protective, findings }: ConfigMapReading): Dia
         field,
       );
     }
-    const instead = kind === 'invalid' ? 'the default stays in force' : 'it has no effect';
+    const instead = stated ?? (kind === 'invalid' ? 'the default stays in force' : 'it has no effect');
     return diagnose(ref, 'warning', CODES[kind], `${reason}; ${instead}`, field);
   });
 }

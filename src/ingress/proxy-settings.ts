@@ -1,5 +1,12 @@
 import type { Engine, Table } from '../derive.ts';
-import { DEFAULT_SETTINGS, type HeaderSettings, type ProxySettings, SETTINGS } from '../model/settings.ts';
+import {
+  DEFAULT_SETTINGS,
+  type ForwardedSettings,
+  type HeaderSettings,
+  type ListenerSettings,
+  type ProxySettings,
+  SETTINGS,
+} from '../model/settings.ts';
 import type { ConfigMapValues } from './config-map/keys.ts';
 import type { GlobalHeaders } from './global-headers.ts';
 import { GLOBAL, type GlobalOptions } from './global-options.ts';
@@ -24,11 +31,39 @@ function settingsOf(values: ConfigMapValues, headers: HeaderSettings): ProxySett
       userAgents: values['block-user-agents'],
       referers: values['block-referers'],
     },
+    listener: listenerSettings(values),
+    forwarded: forwardedSettings(values),
     http: {
       generateRequestId: values['generate-request-id'],
       underscoresInHeaders: values['enable-underscores-in-headers'],
     },
     headers,
-    upstream: { connectTimeoutSeconds: values['proxy-connect-timeout'] },
+    upstream: {
+      connectTimeoutSeconds: values['proxy-connect-timeout'],
+      resolvesIpv6: !values['disable-ipv6-dns'],
+    },
+  };
+}
+
+function listenerSettings(values: ConfigMapValues): ListenerSettings {
+  const addresses = values['bind-address'];
+  return {
+    ...(addresses.length > 0 && { addresses }),
+    ipv6: !values['disable-ipv6'],
+    ...(values['use-proxy-protocol'] && {
+      proxyProtocol: { timeoutSeconds: values['proxy-protocol-header-timeout'] },
+    }),
+  };
+}
+
+function forwardedSettings(values: ConfigMapValues): ForwardedSettings {
+  const trustsHeaders = values['use-forwarded-headers'];
+  return {
+    trustedPeers: values['proxy-real-ip-cidr'],
+    namesClient: trustsHeaders || values['enable-real-ip'],
+    forwardedForHeader: values['forwarded-for-header'].toLowerCase(),
+    forwardedHostHeader: values['forwarded-host-header'].toLowerCase(),
+    trustsHeaders,
+    appendsPeer: trustsHeaders && values['compute-full-forwarded-for'],
   };
 }

@@ -4,9 +4,42 @@ import type { Network } from './proxy-model.ts';
 /** What holds for the proxy as a whole: for all hosts, or for all clusters. */
 export interface ProxySettings {
   readonly blocked: BlockedClients;
+  readonly listener: ListenerSettings;
+  readonly forwarded: ForwardedSettings;
   readonly http: HttpSettings;
   readonly headers: HeaderSettings;
   readonly upstream: UpstreamSettings;
+}
+
+/** How connections arrive. */
+export interface ListenerSettings {
+  /** Addresses on which every port is bound, IPv4 and IPv6; absent: all. */
+  readonly addresses?: readonly string[];
+  /** Whether IPv6 is bound where the machine has it. */
+  readonly ipv6: boolean;
+  /** A connection for HTTP begins with a PROXY protocol header that names its client, or it is closed. Absent: it must not. */
+  readonly proxyProtocol?: { readonly timeoutSeconds: number };
+}
+
+/** What is believed of what requests say about their way here. */
+export interface ForwardedSettings {
+  /** Peers whose word on the address of the client counts, as networks (`10.0.0.0/8`). */
+  readonly trustedPeers: readonly string[];
+  /** Whether the address of a client is taken from `forwardedForHeader`; else it is whoever opened the connection. */
+  readonly namesClient: boolean;
+  /** Where the address of the client stands, and what backends see as `X-Original-Forwarded-For`; lower case. */
+  readonly forwardedForHeader: string;
+  /** What backends see as `X-Original-Forwarded-Host`; lower case. */
+  readonly forwardedHostHeader: string;
+  /** Whether `X-Forwarded-Proto`, `-Host` and `-Port` count, whoever sends them. */
+  readonly trustsHeaders: boolean;
+  /** Whether `X-Forwarded-For` to backends holds what the request said and then the peer; else the client alone. */
+  readonly appendsPeer: boolean;
+}
+
+/** Whether requests can say by themselves that they came over https, so that the port they arrived at does not decide. */
+export function claimsScheme({ forwarded, listener }: ProxySettings): boolean {
+  return forwarded.trustsHeaders || listener.proxyProtocol !== undefined;
 }
 
 /** Requests of clients. */
@@ -46,6 +79,8 @@ export interface HeaderSettings {
 /** Connections to backends, where a cluster says nothing else. */
 export interface UpstreamSettings {
   readonly connectTimeoutSeconds: number;
+  /** Whether names of ExternalName Services are resolved to addresses of IPv6 too. */
+  readonly resolvesIpv6: boolean;
 }
 
 /** The only key of `ProxyModel.settings`. */
@@ -54,6 +89,15 @@ export const SETTINGS = 'settings';
 /** What holds where nothing is said: as in ingress-nginx. */
 export const DEFAULT_SETTINGS: ProxySettings = {
   blocked: { networks: [], userAgents: [], referers: [] },
+  listener: { ipv6: true },
+  forwarded: {
+    trustedPeers: ['0.0.0.0/0', '::/0'],
+    namesClient: false,
+    forwardedForHeader: 'x-forwarded-for',
+    forwardedHostHeader: 'x-forwarded-host',
+    trustsHeaders: false,
+    appendsPeer: false,
+  },
   http: { generateRequestId: true, underscoresInHeaders: false },
   headers: {
     strictTransportSecurity: 'max-age=31536000; includeSubDomains',
@@ -61,5 +105,5 @@ export const DEFAULT_SETTINGS: ProxySettings = {
     response: { set: [], remove: [] },
     request: { set: [], remove: [] },
   },
-  upstream: { connectTimeoutSeconds: 5 },
+  upstream: { connectTimeoutSeconds: 5, resolvesIpv6: true },
 };

@@ -44,8 +44,20 @@ export interface NginxSettings {
   readonly serverHeader: 'none' | 'proxy' | 'backend';
   /** `proxy_connect_timeout`, in seconds. */
   readonly connectTimeout: number;
-  /** Whether to bind `::` too. */
-  readonly ipv6: boolean;
+  /** Addresses on which ports are open, with the colon that a port follows (`[::]:`); empty for all of IPv4. */
+  readonly addresses: readonly string[];
+  /** Whether connections for HTTP begin with a PROXY protocol header. */
+  readonly proxyProtocol: boolean;
+  /** Whether names are resolved to addresses of IPv6 too. */
+  readonly ipv6Dns: boolean;
+  /** Peers whose word on the address of a client counts; empty where nobody is asked. */
+  readonly trustedPeers: readonly string[];
+  /** `real_ip_header`: where the address of a client stands. */
+  readonly realIpHeader: string;
+  /** Whether `X-Forwarded-Proto`, `-Host` and `-Port` of requests count. */
+  readonly trustsHeaders: boolean;
+  /** Whether `X-Forwarded-For` to backends holds what the request said and then the peer. */
+  readonly appendsPeer: boolean;
   /** File to which a line is written for each request; absent: no log. */
   readonly accessLog?: string;
   /** How many files a worker may have open; 0 for the system's own limit. */

@@ -17,6 +17,7 @@ import { authoritiesFile, certificateFile } from './certificate-file.ts';
 import type { NginxConfig, NginxServer, NginxSettings, NginxStream, NginxUpstream } from './config.ts';
 import { headersOfAll } from './headers.ts';
 import { type EmittedServer, nginxServer, type ServerContext } from './server.ts';
+import { forwardedSettings, listenAddresses } from './settings.ts';
 import { nginxStream } from './stream.ts';
 import { externalAddress, needsResolver, nginxUpstream, upstreamName } from './upstream.ts';
 
@@ -234,16 +235,20 @@ function settings(
   { servers, defaultFile }: { readonly servers: readonly NginxServer[]; readonly defaultFile: string | undefined },
 ): NginxSettings {
   const { workerProcesses = 'auto', maxOpenFiles = 0, accessLog } = options;
-  const { blocked, headers, http, upstream } = read(settings, SETTINGS) ?? DEFAULT_SETTINGS;
+  const current = read(settings, SETTINGS) ?? DEFAULT_SETTINGS;
+  const { blocked, http, upstream, listener } = current;
   return {
+    ...forwardedSettings(current),
+    addresses: listenAddresses(listener, options),
+    proxyProtocol: listener.proxyProtocol !== undefined,
+    ipv6Dns: options.ipv6 && upstream.resolvesIpv6,
     generateRequestId: http.generateRequestId,
     underscoresInHeaders: http.underscoresInHeaders,
     blocked: blockedClients(blocked),
-    ...headersOfAll(headers),
+    ...headersOfAll(current),
     connectTimeout: upstream.connectTimeoutSeconds,
     httpPort: read(listeners, 'http')?.port ?? 80,
     httpsPort: read(listeners, 'https')?.port ?? 443,
-    ipv6: options.ipv6,
     ...(accessLog !== undefined && { accessLog }),
     maxOpenFiles,
     workerProcesses,

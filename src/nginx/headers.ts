@@ -1,46 +1,57 @@
 /** Headers that every location has, and what some policies of a route make of headers. */
 import { type CorsPolicy, corsHeaders, originPattern } from '../model/cors.ts';
 import type { HeaderChanges, HeaderTemplate } from '../model/headers.ts';
-import type { HeaderSettings } from '../model/settings.ts';
+import type { ForwardedSettings, ProxySettings } from '../model/settings.ts';
 import type { NginxHeader, NginxSettings } from './config.ts';
 import type { LocationPatch } from './policies.ts';
 import { Expanded, Pattern } from './quote.ts';
 import { expanded } from './variables.ts';
 
 /** What a backend learns of the client and of the request as it came. */
-const REQUEST_HEADERS: readonly NginxHeader[] = [
-  header('Host', 'best_http_host'),
-  header('Upgrade', 'http_upgrade'),
-  header('Connection', 'connection_upgrade'),
-  header('X-Request-ID', 'req_id'),
-  header('X-Real-IP', 'remote_addr'),
-  header('X-Forwarded-For', 'remote_addr'),
-  header('X-Forwarded-Host', 'best_http_host'),
-  header('X-Forwarded-Port', 'server_port'),
-  header('X-Forwarded-Proto', 'scheme'),
-  header('X-Forwarded-Scheme', 'scheme'),
-  header('X-Scheme', 'scheme'),
-  header('X-Original-Forwarded-For', 'http_x_forwarded_for'),
-  // Programs behind CGI would take it for their own proxy.
-  { name: 'Proxy', value: '' },
-];
+function requestHeaders({
+  appendsPeer,
+  forwardedForHeader,
+  forwardedHostHeader,
+}: ForwardedSettings): readonly NginxHeader[] {
+  return [
+    header('Host', 'best_http_host'),
+    header('Upgrade', 'http_upgrade'),
+    header('Connection', 'connection_upgrade'),
+    header('X-Request-ID', 'req_id'),
+    header('X-Real-IP', 'remote_addr'),
+    header('X-Forwarded-For', appendsPeer ? 'full_x_forwarded_for' : 'remote_addr'),
+    header('X-Forwarded-Host', 'best_http_host'),
+    header('X-Forwarded-Port', 'pass_port'),
+    header('X-Forwarded-Proto', 'pass_access_scheme'),
+    header('X-Forwarded-Scheme', 'pass_access_scheme'),
+    header('X-Scheme', 'pass_access_scheme'),
+    header('X-Original-Forwarded-For', variableOf(forwardedForHeader)),
+    header('X-Original-Forwarded-Host', variableOf(forwardedHostHeader)),
+    // Programs behind CGI would take it for their own proxy.
+    { name: 'Proxy', value: '' },
+  ];
+}
+
+/** The variable that holds a header of the request. */
+function variableOf(name: string): string {
+  return `http_${name.replaceAll('-', '_')}`;
+}
 
 /** What the settings say about headers. */
 export function headersOfAll({
-  strictTransportSecurity,
-  server,
-  request,
-  response,
-}: HeaderSettings): Pick<
+  headers,
+  forwarded,
+}: ProxySettings): Pick<
   NginxSettings,
   'requestHeaders' | 'responseHeaders' | 'hiddenHeaders' | 'strictTransportSecurity' | 'serverHeader'
 > {
+  const { strictTransportSecurity, server, request, response } = headers;
   const security = header('Strict-Transport-Security', 'strict_transport_security');
   const ofRequests = [...request.set.map(written), ...request.remove.map((name) => ({ name, value: '' }))];
   return {
     strictTransportSecurity: strictTransportSecurity ?? '',
     serverHeader: server,
-    requestHeaders: [...without(REQUEST_HEADERS, ofRequests), ...ofRequests],
+    requestHeaders: [...without(requestHeaders(forwarded), ofRequests), ...ofRequests],
     responseHeaders: [
       ...without(strictTransportSecurity === undefined ? [] : [security], response.set),
       ...response.set.map(written),

@@ -11,10 +11,20 @@ import { canaries } from './canaries.ts';
 import { cors } from './cors.ts';
 import { customHeaders } from './custom-headers.ts';
 import { globalHeadersDefault, globalHeadersOff, globalHeadersSet, globalHeadersUnreadable } from './global-headers.ts';
+import {
+  forwardingDefault,
+  forwardingForeignPeer,
+  forwardingRealIp,
+  forwardingTrusted,
+  forwardingUnreadable,
+  forwardingUnreadablePeers,
+} from './forwarding.ts';
 import { httpsRedirect } from './https-redirect.ts';
 import { names } from './names.ts';
 import { redirectSettings } from './redirect-settings.ts';
 import { redirects } from './redirects.ts';
+import { portsDefault, portsSet, portsUnreadable } from './ports.ts';
+import { proxyProtocol, proxyProtocolAndForwarding, proxyProtocolDefault } from './proxy-protocol.ts';
 import { requestHeadersDefault, requestHeadersSet, requestHeadersUnreadable } from './request-headers.ts';
 import { retries, retriesOfConfigMap } from './retries.ts';
 import { sessionAffinity } from './session-affinity.ts';
@@ -39,10 +49,22 @@ export const annotationTables: readonly AnnotationTable[] = [
   globalHeadersOff,
   globalHeadersSet,
   globalHeadersUnreadable,
+  forwardingDefault,
+  forwardingForeignPeer,
+  forwardingRealIp,
+  forwardingTrusted,
+  forwardingUnreadable,
+  forwardingUnreadablePeers,
   httpsRedirect,
   names,
   ...redirectSettings,
   redirects,
+  portsDefault,
+  portsSet,
+  portsUnreadable,
+  proxyProtocol,
+  proxyProtocolAndForwarding,
+  proxyProtocolDefault,
   requestHeadersDefault,
   requestHeadersSet,
   requestHeadersUnreadable,

@@ -256,6 +256,12 @@ const rows = {
     envoy: 'with headers of HTTP/1.0',
     why: 'Envoy',
   },
+  proxyProtocolAndList: {
+    what: '`X-Forwarded-For` together with `use-proxy-protocol` and `use-forwarded-headers`',
+    ingressNginx: 'followed from the address of the PROXY protocol on',
+    nginx: 'the address of the PROXY protocol',
+    why: 'nginx reads the address of a client from one place, and that one cannot be written by clients',
+  },
   proxyDestination: {
     what: 'PROXY header that a TCP service passes on, with PROXY on both sides',
     ingressNginx: 'names the client of the header, and the address and port that were connected to',

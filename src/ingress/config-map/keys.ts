@@ -5,8 +5,10 @@ import { accessKeys } from './access.ts';
 import { bodyKeys } from './bodies.ts';
 import { errorPageKeys } from './error-pages.ts';
 import { firewallKeys } from './firewall.ts';
+import { forwardingKeys } from './forwarding.ts';
 import { globalAuthKeys } from './global-auth.ts';
 import { headerKeys } from './headers.ts';
+import { listenerKeys } from './listeners.ts';
 import { rateLimitKeys } from './rate-limits.ts';
 import { redirectKeys } from './redirects.ts';
 import { requestHeaderKeys } from './request-headers.ts';
@@ -22,6 +24,8 @@ const keysByTitle = {
   'External authentication': globalAuthKeys,
   Firewall: firewallKeys,
   Headers: headerKeys,
+  Forwarding: forwardingKeys,
+  Ports: listenerKeys,
   'Rate limits': rateLimitKeys,
   Redirects: redirectKeys,
   'Requests of clients': requestHeaderKeys,

@@ -20,6 +20,8 @@ export interface KeyFinding {
   readonly kind: 'invalid' | 'unsupported' | 'unknown';
   /** What is wrong, to be followed by what happens. */
   readonly reason: string;
+  /** What happens, where it is not what the kind says. */
+  readonly instead?: string;
 }
 
 const entries = Object.entries(configMapKeys) as [ConfigMapKeyName, ConfigMapKey][];
@@ -41,11 +43,15 @@ export function readConfigMap(data: Readonly<Record<string, string>>, proxy: Pro
     const decoded = decode(text, declaration);
     const support = declaration[proxy];
     const isHonoured = 'value' in decoded && isEffective(support);
+    const { whenUnreadable } = declaration;
     if (isHonoured) values[key] = decoded.value;
+    else if ('reason' in decoded && whenUnreadable !== undefined) values[key] = whenUnreadable.value;
     else if (declaration.protects !== undefined && (!('value' in decoded) || declaration.protects(decoded.value)))
       protective.push(key);
-    if ('reason' in decoded) findings.push({ key, kind: 'invalid', reason: `${quote(text)} ${decoded.reason}` });
-    else if (support.state === 'refused') findings.push({ key, kind: 'unsupported', reason: support.why });
+    if ('reason' in decoded) {
+      const reason = `${quote(text)} ${decoded.reason}`;
+      findings.push({ key, kind: 'invalid', reason, ...(whenUnreadable && { instead: whenUnreadable.means }) });
+    } else if (support.state === 'refused') findings.push({ key, kind: 'unsupported', reason: support.why });
     else if (support.state === 'planned') findings.push({ key, kind: 'unsupported', reason: 'not supported yet' });
   }
   for (const key of Object.keys(data)) {
