@@ -14,12 +14,7 @@ import type { Frame } from './frame.ts';
 import { deriveHostFrames } from './host-frames.ts';
 import type { RoutingOptions } from './http-connection-manager.ts';
 import { type EmittedTypeUrl, type EncodedResource, encodedResource, typeUrls } from './resource.ts';
-import {
-  createRouteTable,
-  type RouteTableContext,
-  type RouteTableName,
-  routeTableNames,
-} from './route-table.ts';
+import { createRouteTable, type RouteTableContext, type RouteTableName, routeTableNames } from './route-table.ts';
 import { emitOnDemandSecrets, emitSecrets } from './secret.ts';
 import { deriveShards } from './shard.ts';
 import { recommendSharding } from './shard-advice.ts';
