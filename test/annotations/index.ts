@@ -21,10 +21,10 @@ import {
 } from './forwarding.ts';
 import { httpsRedirect } from './https-redirect.ts';
 import { names } from './names.ts';
-import { redirectSettings } from './redirect-settings.ts';
-import { redirects } from './redirects.ts';
 import { portsDefault, portsSet, portsUnreadable } from './ports.ts';
 import { proxyProtocol, proxyProtocolAndForwarding, proxyProtocolDefault } from './proxy-protocol.ts';
+import { redirectSettings } from './redirect-settings.ts';
+import { redirects } from './redirects.ts';
 import { requestHeadersDefault, requestHeadersSet, requestHeadersUnreadable } from './request-headers.ts';
 import { retries, retriesOfConfigMap } from './retries.ts';
 import { sessionAffinity } from './session-affinity.ts';
