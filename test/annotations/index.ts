@@ -10,7 +10,6 @@ import { bodySize, bodySizeOfAll, bodySizeUnreadable } from './body-size.ts';
 import { canaries } from './canaries.ts';
 import { cors } from './cors.ts';
 import { customHeaders } from './custom-headers.ts';
-import { globalHeadersDefault, globalHeadersOff, globalHeadersSet, globalHeadersUnreadable } from './global-headers.ts';
 import {
   forwardingDefault,
   forwardingForeignPeer,
@@ -19,6 +18,7 @@ import {
   forwardingUnreadable,
   forwardingUnreadablePeers,
 } from './forwarding.ts';
+import { globalHeadersDefault, globalHeadersOff, globalHeadersSet, globalHeadersUnreadable } from './global-headers.ts';
 import { httpsRedirect } from './https-redirect.ts';
 import { names } from './names.ts';
 import { portsDefault, portsSet, portsUnreadable } from './ports.ts';
