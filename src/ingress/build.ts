@@ -22,7 +22,7 @@ import { deriveClusters, deriveEndpointsReferences } from './cluster.ts';
 import { deriveDefaultBackend } from './default-backend.ts';
 import { diagnose } from './diagnose.ts';
 import { deriveDefaultEffects } from './effects.ts';
-import { deriveEndpoints } from './endpoints.ts';
+import { deriveEndpoints, endpointsReader } from './endpoints.ts';
 import { externalNameReader } from './external-name.ts';
 import { deriveFurtherNames } from './further-names.ts';
 import { deriveGlobalHeaders } from './global-headers.ts';
@@ -38,6 +38,7 @@ import {
 } from './secret-certificate.ts';
 import { deriveServedIngresses, type IngressDecision } from './served-ingress.ts';
 import { ALL_NAMES, deriveServerNames, mergeServerNames, type ServerNames } from './server-names.ts';
+import { deriveAvailability } from './stand-in.ts';
 import { deriveStreamListeners } from './stream-listener.ts';
 import { deriveStreamServices, type StreamOptions } from './stream-service.ts';
 import { deriveHostTls, type HostTls } from './tls.ts';
@@ -99,6 +100,8 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
   const defaultBackend = deriveDefaultBackend(engine, services, options.defaultBackendService);
   const defaultEffects = deriveDefaultEffects(engine, globalOptions, options.proxy);
   const lonelyCanaries = deriveLonelyCanaries(engine, hosts);
+  const readEndpoints = endpointsReader(engine, { ...state, slices: state.endpointSlices }, options);
+  const availability = deriveAvailability(engine, { servedIngresses, readEndpoints, ...backends });
   const virtualHosts = deriveVirtualHosts(engine, {
     hosts,
     hostTls,
@@ -106,6 +109,7 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
     defaultEffects,
     defaultBackend,
     furtherNames,
+    availability,
     httpsPort: options.httpsPort,
     ...backends,
   });
@@ -113,11 +117,7 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
   const streamServices = streams.entries;
   const clusters = deriveClusters(engine, { virtualHosts, streamServices, localEndpoints, ...backends });
   const references = deriveEndpointsReferences(engine, clusters);
-  const endpoints = deriveEndpoints(
-    engine,
-    { references, services, slices: state.endpointSlices, localEndpoints },
-    options,
-  );
+  const endpoints = deriveEndpoints(engine, references, readEndpoints);
   const streamListeners = deriveStreamListeners(engine, { streamServices, clusters, endpoints });
   const serverNames = deriveServerNames(engine, hostTls, names, options.tlsOnDemand ?? false);
   const listeners = deriveListeners(engine, serverNames, options);

@@ -4,14 +4,13 @@ import type { Engine, Key, Reader, Table } from '../derive.ts';
 import { canonicalIp } from '../ip-address.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { type ObjectKey, objectRef } from '../model/object-ref.ts';
-import type { Address, Endpoints } from '../model/proxy-model.ts';
+import type { Address, Endpoints, EndpointsName } from '../model/proxy-model.ts';
 import { diagnose, quote } from './diagnose.ts';
 import { parseEndpoints, type ServicePortKey } from './names.ts';
 import { numericTargetPort, servicePortByNumber } from './service-port.ts';
 import { endpointsFor, nearZone } from './topology.ts';
 
 export interface EndpointsSources {
-  readonly references: Table<unknown>;
   readonly services: Table<Service>;
   readonly slices: Table<EndpointSlice>;
   readonly localEndpoints: Table<LocalEndpoints>;
@@ -22,30 +21,40 @@ export interface EndpointsOptions {
   readonly zone?: string;
 }
 
-/** Unit per Service port that clusters refer to. */
-export function deriveEndpoints(
+/** The addresses of a Service port, as they are read. */
+export type ReadEndpoints = (name: EndpointsName, read: Reader) => Endpoints;
+
+export function endpointsReader(
   engine: Engine,
   sources: EndpointsSources,
   { zone }: EndpointsOptions = {},
-): Table<Endpoints> {
-  const { slices } = sources;
-  const slicesByService = engine.group<EndpointSlice>('slices-by-service', slices, (_, slice) =>
+): ReadEndpoints {
+  const slicesByService = engine.group<EndpointSlice>('slices-by-service', sources.slices, (_, slice) =>
     slice.service === '' ? [] : [[`${slice.namespace}/${slice.service}`, true]],
   );
-  return engine.derive<Endpoints>('endpoints', sources.references, (name, read) => {
+  const lookUp = (servicePort: ServicePortKey, read: Reader) =>
+    endpointsOf(servicePort, read, { ...sources, slicesByService }, zone);
+  return (name, read) => {
     const { own, primary } = parseEndpoints(name);
-    const lookUp = (servicePort: ServicePortKey) =>
-      endpointsOf(servicePort, read, { ...sources, slicesByService }, zone);
-    if (primary === undefined) return { name, ...lookUp(own) };
+    if (primary === undefined) return { name, ...lookUp(own, read) };
     // A canary never answers for a primary that is down, and its requests go to the primary while it is down itself.
-    const ofPrimary = lookUp(primary).addresses;
+    const ofPrimary = lookUp(primary, read).addresses;
     if (ofPrimary.length === 0) return { name, addresses: [], diagnostics: [] };
-    const { addresses, diagnostics } = lookUp(own);
+    const { addresses, diagnostics } = lookUp(own, read);
     return { name, addresses: addresses.length === 0 ? ofPrimary : addresses, diagnostics };
-  });
+  };
 }
 
-interface Lookup extends Omit<EndpointsSources, 'references'> {
+/** Unit per Service port that clusters refer to. */
+export function deriveEndpoints(
+  engine: Engine,
+  references: Table<unknown>,
+  readEndpoints: ReadEndpoints,
+): Table<Endpoints> {
+  return engine.derive<Endpoints>('endpoints', references, readEndpoints);
+}
+
+interface Lookup extends EndpointsSources {
   readonly slicesByService: Table<ReadonlyMap<Key, true>>;
 }
 

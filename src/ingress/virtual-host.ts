@@ -33,6 +33,7 @@ import { HEALTHY, NOT_FOUND, UNAVAILABLE } from './pages.ts';
 import { compareMatches } from './path.ts';
 import { appRootAction, httpsRedirectOf, redirectAction, redirectingHost } from './redirects.ts';
 import type { ServedIngress } from './served-ingress.ts';
+import { withStandIn } from './stand-in.ts';
 import type { HostTls } from './tls.ts';
 
 export interface VirtualHostSources extends BackendSources {
@@ -42,6 +43,8 @@ export interface VirtualHostSources extends BackendSources {
   readonly defaultEffects: Table<MergedEffects>;
   readonly defaultBackend: Table<DefaultBackend>;
   readonly furtherNames: Table<FurtherName>;
+  /** Of backends with a stand-in. */
+  readonly availability: Table<boolean>;
   readonly httpsPort: number;
 }
 
@@ -136,7 +139,9 @@ function claimedRoute(claim: Claim, canaries: readonly Claim[], context: HostCon
     return { match, action: UNAVAILABLE, policy: NO_POLICY, origin };
   const redirect = ingress.catchAll ? undefined : redirectAction(ingress.host, context.name);
   if (redirect !== undefined) return { match, action: redirect, policy: policyOfRedirect(ingress.route), origin };
-  return { match, action: forward(claim, canaries, context), policy: policyOf(ingress, match, context), origin };
+  const action = forward(claim, canaries, context);
+  const route = { match, action, policy: policyOf(ingress, match, context), origin };
+  return withStandIn(route, claim, context.read, context.sources.availability);
 }
 
 /** The redirect of `/` on the host, for the first Ingress that asks for it; a closed one does not. */

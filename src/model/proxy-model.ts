@@ -108,6 +108,8 @@ export interface RoutePolicy {
   readonly bodySize?: { readonly maxBytes: number };
   /** Requests over plain HTTP are redirected to the same over https. */
   readonly httpsRedirect?: HttpsRedirect;
+  /** The backend is another than the one that the requests are for, and is told so. */
+  readonly standsInFor?: StandsInFor;
   /** When a request is sent to another endpoint; `DEFAULT_RETRIES` if absent. */
   readonly retries?: Retries;
   /** How long a backend may be silent, and how long it may take nothing of a request; 60 s each if absent. */
@@ -126,6 +128,15 @@ export interface RoutePolicy {
 
 /** A range of addresses, `10.0.0.0/8` or `2001:db8::/32`: the first address in canonical form, and the number of bits that count. */
 export type Network = string;
+/** Whose requests a backend gets: those of a Service, by the port that its Ingress says, which has no endpoint. */
+export interface StandsInFor {
+  readonly namespace: string;
+  /** Its name. */
+  readonly ingress: string;
+  readonly service: string;
+  readonly port: string;
+}
+
 /** Without `port` to the host alone, without `keepSlash` to the path and query without a slash at their very end. */
 export interface HttpsRedirect {
   readonly status: RedirectStatus;

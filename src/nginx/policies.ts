@@ -2,12 +2,14 @@
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { ObjectKey } from '../model/object-ref.ts';
 import type { ClusterPolicy, Route, RoutePolicy } from '../model/proxy-model.ts';
+import { standInHeaders } from '../model/stand-in.ts';
 import { type BackendFiles, backendTlsDirectives } from './backend-tls.ts';
 import type { NginxDirective, NginxLocation } from './config.ts';
 import { grpcDirective } from './grpc.ts';
 import { changedResponseHeaders, corsPatch } from './headers.ts';
 import { httpsRedirect } from './redirect.ts';
 import { routeDiagnostic } from './route-diagnostic.ts';
+import { expanded } from './variables.ts';
 
 /** What policies need to know beside their values. */
 export interface PolicyContext {
@@ -42,6 +44,9 @@ const handlers: { readonly [K in keyof Required<RoutePolicy>]: Handler<K> } = {
     ),
   // The Lua module keeps sessions: backend-rules.ts.
   affinity: () => ({}),
+  standsInFor: (original) => ({
+    requestHeaders: standInHeaders(original).map(([name, value]) => ({ name, value: expanded(value) })),
+  }),
   timeouts: ({ readSeconds, sendSeconds }) =>
     directives(['proxy_read_timeout', `${readSeconds}s`], ['proxy_send_timeout', `${sendSeconds}s`]),
   // The first that fits decides. Redirects come before all of them.

@@ -7,6 +7,7 @@ import { applyCors } from './cors.ts';
 import type { ApplyPolicy } from './policy.ts';
 import { applyResponseHeaders } from './response-headers.ts';
 import { applyRetries } from './retries.ts';
+import { applyStandsInFor } from './stands-in-for.ts';
 import { applyTimeouts } from './timeouts.ts';
 
 /** In the order in which they are applied: what stands later sees, and may multiply, what those before have made. */
@@ -21,6 +22,7 @@ const policies: { readonly [K in keyof Required<RoutePolicy>]: ApplyPolicy<NonNu
   httpsRedirect: (_, routes) => routes,
   // Envoy writes the header by itself.
   connectionHeader: (_, routes) => routes,
+  standsInFor: applyStandsInFor,
   // What it answers by itself comes before everything that those above make of the path.
   cors: applyCors,
   // Last, since it holds for every answer.

@@ -13,6 +13,8 @@ export const appRoot = annotationFeature({
       whenInvalid: 'default',
       summary: 'Requests for exactly `/` are redirected to this path, on the whole host.',
       example: '/app',
+      quirk:
+        'It holds for the whole host, also where another Ingress has the path `/`, and before anything that protects it.',
       envoy: HONOURED,
       nginx: HONOURED,
     },

@@ -13,6 +13,7 @@ export const httpsRedirect = annotationFeature({
       configMap: 'ssl-redirect',
       summary: 'Whether requests over plain HTTP are redirected to https where the host has TLS.',
       example: 'false',
+      quirk: 'A slash at the very end of path and query is dropped, unless `preserve-trailing-slash` keeps it.',
     },
     'force-ssl-redirect': {
       ...common,

@@ -10,6 +10,7 @@ import { clientCertificates } from './client-certificates.ts';
 import { connectionHeader } from './connection-header.ts';
 import { cors } from './cors.ts';
 import { customHeaders } from './custom-headers.ts';
+import { defaultBackend } from './default-backend.ts';
 import { errorPages } from './error-pages.ts';
 import { externalAuth } from './external-auth.ts';
 import { firewall } from './firewall.ts';
@@ -34,6 +35,7 @@ export const annotationFeatures: readonly AnnotationFeature[] = [
   connectionHeader,
   cors,
   customHeaders,
+  defaultBackend,
   errorPages,
   externalAuth,
   firewall,

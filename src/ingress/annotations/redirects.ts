@@ -17,6 +17,8 @@ export const redirects = annotationFeature({
       summary:
         'Every request is redirected to this URL; its own path and query are not kept. A path is one of the same host.',
       example: 'https://www.example.com/new',
+      quirk:
+        'Redirects come before the redirect to https and before authentication; what no path of the host takes is redirected too.',
     },
     'permanent-redirect-code': {
       ...ofPaths,
@@ -59,6 +61,7 @@ export const redirects = annotationFeature({
       summary:
         'Whether requests to the host with `www.` in front, or without it if it has one, are redirected to the host, unless an Ingress has that host.',
       example: 'true',
+      quirk: 'The port where the request came stands in the location, and a slash at its very end is dropped.',
     },
   },
   apply(values, { global }) {

@@ -119,6 +119,8 @@ export interface HostEffects {
   readonly appRoot?: Template;
   /** Requests to the host with `www.` in front, or without it if it has one, are redirected to the host. */
   readonly fromToWww?: { readonly status: RedirectStatus };
+  /** The Service, with the number of its port, that gets the requests of paths whose own has no endpoint. */
+  readonly standIn?: { readonly service: string; readonly port: string };
   /** Further names of its hosts, each once. */
   readonly aliases?: readonly HostName[];
 }

@@ -1,0 +1,128 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { makePair } from '../../test/support/pki.ts';
+import { ingress, rule, service, tlsSecret, World } from './testing.ts';
+
+const PREFIX = 'nginx.ingress.kubernetes.io';
+
+function shop(name: string, host: string, annotations: Readonly<Record<string, string>>, more: object = {}) {
+  const prefixed = Object.entries(annotations).map(([key, value]) => [`${PREFIX}/${key}`, value]);
+  return ingress(`shop/${name}`, {
+    annotations: Object.fromEntries(prefixed),
+    rules: [rule(host, { '/': `${name}:80` })],
+    ...more,
+  });
+}
+
+let world: World;
+
+beforeEach(async () => {
+  world = new World(await makePair(['ingress.local']));
+  world.apply(service('shop/web'), service('shop/api'));
+});
+
+describe('an alias', () => {
+  test('has the routes of its host, and follows them', () => {
+    world.apply(shop('web', 'a.example.com', { 'server-alias': 'b.example.com' }));
+    expect(world.routes('b.example.com')).toEqual(['prefix / → shop/web/80']);
+    world.apply(ingress('shop/more', { rules: [rule('a.example.com', { '/more': 'api:80' })] }));
+    expect(world.routes('b.example.com')).toEqual(['prefix /more → shop/api/80', 'prefix / → shop/web/80']);
+    world.apply(shop('web', 'a.example.com', {}));
+    expect(world.routes('b.example.com')).toEqual([]);
+  });
+
+  test('gives way to the host of an Ingress, and comes back', () => {
+    world.apply(shop('web', 'a.example.com', { 'server-alias': 'b.example.com' }));
+    const api = shop('api', 'b.example.com', {});
+    world.apply(api);
+    expect(world.routes('b.example.com')).toEqual(['prefix / → shop/api/80']);
+    expect(world.complaints()).toContain('AliasConflict Ingress shop/web metadata.annotations');
+    world.apply({ remove: { kind: 'Ingress', namespace: 'shop', name: 'api' } });
+    expect(world.routes('b.example.com')).toEqual(['prefix / → shop/web/80']);
+    expect(world.complaints().filter((text) => text.startsWith('Alias'))).toEqual([]);
+  });
+
+  test('of two hosts belongs to the first by name, whatever came first', () => {
+    const alias = { 'server-alias': 'c.example.com' };
+    world.apply(shop('api', 'b.example.com', alias));
+    world.apply(shop('web', 'a.example.com', alias, { creationTimestamp: 9 }));
+    expect(world.routes('c.example.com')).toEqual(['prefix / → shop/web/80']);
+    expect(world.diagnostics().map(({ message }) => message)).toContain(
+      'alias c.example.com of host b.example.com is an alias of a.example.com already (Ingress shop/web); requests to it go there',
+    );
+  });
+
+  test('is named by the first Ingress of the host that names any', () => {
+    world.apply(
+      shop('web', 'a.example.com', {}),
+      shop('api', 'a.example.com', { 'server-alias': 'b.example.com' }, { creationTimestamp: 1 }),
+      shop('late', 'a.example.com', { 'server-alias': 'c.example.com' }, { creationTimestamp: 2 }),
+    );
+    expect(world.routes('b.example.com')).toEqual(['prefix / → shop/web/80']);
+    expect(world.routes('c.example.com')).toEqual([]);
+  });
+
+  test('counts before a redirect, and makes no other host move', () => {
+    world.apply(
+      shop('web', 'example.com', { 'from-to-www-redirect': 'true' }),
+      shop('api', 'api.example.com', { 'server-alias': 'www.example.com' }),
+    );
+    expect(world.routes('www.example.com')).toEqual(['prefix / → shop/api/80']);
+    const runs = world.runsOf(() =>
+      world.apply(shop('api', 'api.example.com', { 'server-alias': 'www2.example.com' })),
+    );
+    expect(runs['virtual-host']).toBeLessThanOrEqual(3);
+    expect(world.routes('www.example.com')).toEqual(['prefix / → 308']);
+  });
+
+  test('has the certificate of its host only if that covers it', async () => {
+    world.apply(
+      shop(
+        'web',
+        'a.example.com',
+        { 'server-alias': 'b.example.com,c.example.com' },
+        {
+          tls: [{ hosts: ['a.example.com'], secretName: 'web' }],
+        },
+      ),
+      tlsSecret('shop/web', await makePair(['a.example.com', 'b.example.com'])),
+    );
+    expect(world.build.hostTls.get('b.example.com')).toMatchObject({ tls: true, certificate: 'shop/web' });
+    expect(world.build.hostTls.get('c.example.com')).toEqual({ tls: true, namespaces: ['shop'], diagnostics: [] });
+    expect(world.routes('c.example.com')).toEqual(['prefix / → shop/web/80 (https)']);
+  });
+
+  test('asks for no more work the more Ingresses there are', () => {
+    const count = (hosts: number) => {
+      const some = Array.from({ length: hosts }, (_, index) =>
+        shop(`i${index}`, `h${index}.example.com`, { 'server-alias': `a${index}.example.com` }),
+      );
+      world.apply(...some);
+      return world.runsOf(() => world.apply(shop('i0', 'h0.example.com', { 'server-alias': 'new.example.com' })));
+    };
+    expect(count(10)).toEqual(count(200));
+  });
+});
+
+describe('a redirect from and to www', () => {
+  test('is there for an exact host alone', () => {
+    world.apply(
+      shop('web', '*.example.com', { 'from-to-www-redirect': 'true' }),
+      ingress('shop/any', {
+        annotations: { [`${PREFIX}/from-to-www-redirect`]: 'true' },
+        rules: [rule(undefined, { '/': 'api:80' })],
+      }),
+    );
+    expect([...world.model.virtualHosts.keys()].toSorted()).toEqual(['*', '*.example.com']);
+  });
+
+  test('gives way to the host of an Ingress', () => {
+    world.apply(
+      shop('web', 'example.com', { 'from-to-www-redirect': 'true' }),
+      shop('api', 'www.example.com', { 'from-to-www-redirect': 'true' }),
+    );
+    expect(world.routes('www.example.com')).toEqual(['prefix / → shop/api/80']);
+    expect(world.routes('example.com')).toEqual(['prefix / → shop/web/80']);
+    world.apply({ remove: { kind: 'Ingress', namespace: 'shop', name: 'web' } });
+    expect(world.routes('example.com')).toEqual(['prefix / → 308']);
+  });
+});
