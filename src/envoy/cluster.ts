@@ -2,13 +2,13 @@ import {
   type envoy_config_cluster_v3_Cluster as ClusterMessage,
   envoy_config_cluster_v3_Cluster_DiscoveryType as DiscoveryType,
   envoy_extensions_clusters_common_dns_v3_DnsLookupFamily as DnsLookupFamily,
-  type envoy_config_cluster_v3_LoadBalancingPolicy as LoadBalancingPolicy,
   envoy_config_core_v3_ProxyProtocolConfig_Version as ProxyProtocolVersion,
   type envoy_config_core_v3_TransportSocket as TransportSocket,
 } from '../gen/messages.ts';
 import type { Address, Cluster, ClusterPolicy } from '../model/proxy-model.ts';
 import type { UpstreamSettings } from '../model/settings.ts';
 import { ADS, socketAddress } from './config-source.ts';
+import { loadBalancing } from './load-balancing.ts';
 import { httpProtocolOptions } from './upstream-protocol.ts';
 import { tlsToBackend } from './upstream-tls.ts';
 
@@ -30,7 +30,7 @@ export function clusterMessage(cluster: Cluster, settings: UpstreamSettings, opt
     },
     connect_timeout: { seconds: policy?.connectTimeoutSeconds ?? settings.connectTimeoutSeconds },
     ...transportSocket(policy),
-    ...(policy?.cookieHash && { load_balancing_policy: BY_HASH }),
+    ...loadBalancing(policy ?? {}, settings),
   };
 }
 
@@ -51,26 +51,6 @@ const PROXY_PROTOCOL: TransportSocket = {
       typed_config: { '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.raw_buffer.v3.RawBuffer' },
     },
   },
-};
-
-/**
- * A table of so many places is shared out among the endpoints: enough for an even share of hundreds of them, and cheap to make anew with
- * each change, where Envoy's default of 65,537 is not.
- */
-const MAGLEV_TABLE_SIZE = 5_003;
-
-const BY_HASH: LoadBalancingPolicy = {
-  policies: [
-    {
-      typed_extension_config: {
-        name: 'envoy.load_balancing_policies.maglev',
-        typed_config: {
-          '@type': 'type.googleapis.com/envoy.extensions.load_balancing_policies.maglev.v3.Maglev',
-          table_size: { value: MAGLEV_TABLE_SIZE },
-        },
-      },
-    },
-  ],
 };
 
 function discoveredEndpoints(endpoints: string) {

@@ -11,6 +11,7 @@ import { ADDRESS_LISTS } from './filters/address-lists.ts';
 import { BLOCKED_CLIENTS } from './filters/blocked-clients.ts';
 import { BODY_SIZE_LIMIT } from './filters/body-size-limit.ts';
 import { FORWARDED_HOST } from './filters/forwarded-host.ts';
+import { HASH_KEY } from './filters/hash-key.ts';
 import { REQUEST_CHECK } from './filters/request-check.ts';
 import { ROUTER } from './filters/router.ts';
 import { STATEFUL_SESSION } from './filters/stateful-session.ts';
@@ -20,6 +21,7 @@ const ALL_FILTERS: readonly HttpFilter[] = [
   BLOCKED_CLIENTS,
   BODY_SIZE_LIMIT,
   ADDRESS_LISTS,
+  HASH_KEY,
   STATEFUL_SESSION,
   FORWARDED_HOST,
   ROUTER,

@@ -115,7 +115,13 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
   });
   const streams = deriveStreamServices(engine, { configMaps: state.configMaps, ...backends }, options);
   const streamServices = streams.entries;
-  const clusters = deriveClusters(engine, { virtualHosts, streamServices, localEndpoints, ...backends });
+  const clusters = deriveClusters(engine, {
+    globalOptions,
+    virtualHosts,
+    streamServices,
+    localEndpoints,
+    ...backends,
+  });
   const references = deriveEndpointsReferences(engine, clusters);
   const endpoints = deriveEndpoints(engine, references, readEndpoints);
   const streamListeners = deriveStreamListeners(engine, { streamServices, clusters, endpoints });

@@ -71,7 +71,9 @@ const WHOLE = 1_000_000;
 /** How endpoints are chosen is said by the canary, or by the affinity that it shares with its primary; all else by the primary. */
 function canaryPolicy(primary: ClusterPolicy, own: ClusterPolicy, sticky: boolean): ClusterPolicy {
   const { cookieHash, ...rest } = primary;
-  return { ...rest, ...own, ...(sticky && cookieHash && { cookieHash }) };
+  // Its requests carry the key that the route of the primary says.
+  const { hashBy: _, ...chosen } = own;
+  return { ...rest, ...chosen, ...(sticky && cookieHash && { cookieHash }) };
 }
 
 function isSamePort(a: ClusterReference, b: ClusterReference): boolean {

@@ -1,6 +1,7 @@
 import type { LocalEndpoints } from '../cluster/cluster-state.ts';
 import type { Service } from '../cluster/objects.ts';
 import type { Engine, Key, Reader, Table } from '../derive.ts';
+import { canonicalIp } from '../ip-address.ts';
 import type {
   Cluster,
   ClusterName,
@@ -11,10 +12,12 @@ import type {
 } from '../model/proxy-model.ts';
 import { localEndpointsOf } from './endpoints.ts';
 import { externalPort, type ReadExternalName } from './external-name.ts';
-import { canaryEndpointsName, endpointsName } from './names.ts';
+import { GLOBAL, type GlobalOptions } from './global-options.ts';
+import { canaryEndpointsName, endpointsName, type ServicePortKey } from './names.ts';
 import type { StreamService } from './stream-service.ts';
 
 export interface ClusterSources {
+  readonly globalOptions: Table<GlobalOptions>;
   readonly virtualHosts: Table<VirtualHost>;
   readonly streamServices: Table<StreamService>;
   readonly services: Table<Service>;
@@ -24,7 +27,12 @@ export interface ClusterSources {
 
 /** Unit per cluster that routes or ports refer to. An external name that must not be resolved gives a cluster without endpoints. */
 export function deriveClusters(engine: Engine, sources: ClusterSources): Table<Cluster> {
-  const { services, localEndpoints } = sources;
+  const { services, localEndpoints, globalOptions } = sources;
+  const serviceUpstream = engine.derive<boolean>(
+    'service-upstream',
+    [GLOBAL],
+    (_, read) => read(globalOptions, GLOBAL)?.values['service-upstream'],
+  );
   const ofRoutes = deriveReferences(engine, 'cluster-references', sources.virtualHosts, ({ routes }) =>
     referencesOf(routes),
   );
@@ -37,7 +45,9 @@ export function deriveClusters(engine: Engine, sources: ClusterSources): Table<C
     const { policy, protocol } = reference;
     const common = { name, ...(policy !== undefined && { policy }) };
     const service = read(services, `${reference.namespace}/${reference.service}`);
-    const endpoints: Cluster = { kind: 'endpoints', ...common, endpoints: endpointsOf(reference, read, services) };
+    const clusterIp = isAskedItself(reference, service, read(serviceUpstream, GLOBAL) ?? false);
+    const servicePort = { ...reference, ...(clusterIp && { clusterIp }) };
+    const endpoints: Cluster = { kind: 'endpoints', ...common, endpoints: endpointsOf(servicePort, read, services) };
     if (service?.type !== 'ExternalName') return endpoints;
     const external = sources.readExternalName(service.externalName);
     const port = externalPort(service, reference.port, protocol);
@@ -48,11 +58,25 @@ export function deriveClusters(engine: Engine, sources: ClusterSources): Table<C
 }
 
 /** Of a canary with those of its primary, unless that has none that are known here. */
-function endpointsOf(reference: ClusterReference, read: Reader, services: Table<Service>): EndpointsName {
-  const { primary } = reference;
-  if (primary === undefined) return endpointsName(reference);
+function endpointsOf(
+  servicePort: ServicePortKey & Pick<ClusterReference, 'primary'>,
+  read: Reader,
+  services: Table<Service>,
+): EndpointsName {
+  const { primary } = servicePort;
+  if (primary === undefined) return endpointsName(servicePort);
   const service = read(services, `${primary.namespace}/${primary.service}`);
-  return service?.type === 'ExternalName' ? endpointsName(reference) : canaryEndpointsName(primary, reference);
+  return service?.type === 'ExternalName' ? endpointsName(servicePort) : canaryEndpointsName(primary, servicePort);
+}
+
+/** Whether requests go to the address of a Service; a headless one has none. */
+function isAskedItself(
+  { policy, protocol }: ClusterReference,
+  service: Service | undefined,
+  byDefault: boolean,
+): boolean {
+  if (protocol === 'UDP' || canonicalIp(service?.clusterIP ?? '') === undefined) return false;
+  return policy?.serviceUpstream ?? byDefault;
 }
 
 /** Every cluster with what identifies it. Who refers to it is hidden, so one more route to a known cluster moves nothing. */

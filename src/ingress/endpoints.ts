@@ -68,6 +68,7 @@ function endpointsOf(
   const service = read(services, serviceKey);
   const local = localEndpointsOf(read, localEndpoints, servicePort, service);
   if (local.always !== undefined) return { addresses: distinct(local.always), diagnostics: [] };
+  if (servicePort.clusterIp) return { addresses: clusterIpOf(service, servicePort), diagnostics: [] };
   const port = service && servicePortByNumber(service, servicePort.port, servicePort.protocol);
   // What is missing or external is reported at the Ingress that refers to it.
   const reachable = service !== undefined && port !== undefined && service.type !== 'ExternalName';
@@ -79,6 +80,13 @@ function endpointsOf(
   const addresses = distinct(local.fallback ?? []);
   if (reachable && addresses.length === 0) diagnostics.push(nothingReady(serviceKey, servicePort.port));
   return { addresses, diagnostics };
+}
+
+/** The Service itself, behind which Kubernetes chooses the endpoint. */
+function clusterIpOf(service: Service | undefined, { port, protocol }: ServicePortKey): Address[] {
+  const ip = canonicalIp(service?.clusterIP ?? '')?.ip;
+  const servicePort = service && servicePortByNumber(service, port, protocol);
+  return ip === undefined || servicePort === undefined ? [] : [{ ip, port: servicePort.port }];
 }
 
 /** What stands in for a Service port on this machine; it may be given by the port's number or by its name. */

@@ -8,16 +8,27 @@ export interface ServicePortKey {
   readonly port: string;
   /** TCP if absent: a Service may have the same port number for both. */
   readonly protocol?: 'UDP';
+  /** The address of the Service itself, not those of its endpoints. */
+  readonly clusterIp?: true;
 }
 
-/** `namespace/service/port`, with `/udp` where it is: no part can hold a slash, so no two Service ports share a name. */
-export function endpointsName({ namespace, service, port, protocol }: ServicePortKey): EndpointsName {
-  return `${namespace}/${service}/${port}${protocol === 'UDP' ? '/udp' : ''}`;
+/**
+ * `namespace/service/port`, with `/udp` or `/cluster-ip` where it is: no part can hold a slash, so no two Service ports share a name.
+ */
+export function endpointsName({ namespace, service, port, protocol, clusterIp }: ServicePortKey): EndpointsName {
+  const more = clusterIp ? '/cluster-ip' : protocol === 'UDP' ? '/udp' : '';
+  return `${namespace}/${service}/${port}${more}`;
 }
 
 function parseEndpointsName(name: EndpointsName): ServicePortKey {
-  const [namespace = '', service = '', port = '', protocol] = name.split('/');
-  return { namespace, service, port, ...(protocol === 'udp' && { protocol: 'UDP' }) };
+  const [namespace = '', service = '', port = '', more] = name.split('/');
+  return {
+    namespace,
+    service,
+    port,
+    ...(more === 'udp' && { protocol: 'UDP' }),
+    ...(more === 'cluster-ip' && { clusterIp: true }),
+  };
 }
 
 /** What the endpoints of a canary are chosen from: its own, and those of the Service port in whose place it stands. */

@@ -40,6 +40,7 @@ function settingsOf(values: ConfigMapValues, headers: HeaderSettings): ProxySett
     headers,
     upstream: {
       connectTimeoutSeconds: values['proxy-connect-timeout'],
+      loadBalancing: values['load-balance'],
       resolvesIpv6: !values['disable-ipv6-dns'],
     },
   };

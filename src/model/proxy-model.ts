@@ -7,6 +7,7 @@ import type { Canary } from './canary.ts';
 import type { CorsPolicy } from './cors.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { HeaderChanges } from './headers.ts';
+import type { HashBy, LoadBalancing } from './load-balancing.ts';
 import type { ObjectKey } from './object-ref.ts';
 import type { Retries } from './retries.ts';
 import type { SessionAffinity } from './session-affinity.ts';
@@ -124,6 +125,8 @@ export interface RoutePolicy {
   readonly connectionHeader?: 'close' | 'keep-alive';
   /** Requests of one client go to one endpoint. */
   readonly affinity?: SessionAffinity;
+  /** The key of a request, for clusters that choose endpoints by it. */
+  readonly hashBy?: HashBy;
 }
 
 /** A range of addresses, `10.0.0.0/8` or `2001:db8::/32`: the first address in canonical form, and the number of bits that count. */
@@ -178,6 +181,11 @@ export interface ClusterPolicy {
   readonly backendTls?: BackendTls;
   /** Endpoints are chosen by the hash of a cookie (`RoutePolicy.affinity`). */
   readonly cookieHash?: true;
+  /** Requests go to the address of the Service itself instead of its endpoints, or not; as the settings say if absent. */
+  readonly serviceUpstream?: boolean;
+  /** That of the settings if absent. */
+  readonly loadBalancing?: LoadBalancing;
+  readonly hashBy?: HashBy;
 }
 
 /**
@@ -211,8 +219,8 @@ export type TlsVersion = (typeof tlsVersions)[number];
  */
 export type ClusterName = string;
 /**
- * `namespace/service/port`, `namespace/service/port/udp` for another protocol; shared by all variants of a cluster. Of a canary with
- * the name of its primary in front.
+ * `namespace/service/port`, `namespace/service/port/udp` for another protocol; shared by all variants of a cluster. `/cluster-ip` stands
+ * behind it for the address of the Service itself. Of a canary with the name of its primary in front.
  */
 export type EndpointsName = string;
 

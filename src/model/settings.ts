@@ -1,4 +1,5 @@
 import type { HeaderChanges } from './headers.ts';
+import type { LoadBalancing } from './load-balancing.ts';
 import type { Network } from './proxy-model.ts';
 
 /** What holds for the proxy as a whole: for all hosts, or for all clusters. */
@@ -81,6 +82,7 @@ export interface UpstreamSettings {
   readonly connectTimeoutSeconds: number;
   /** Whether names of ExternalName Services are resolved to addresses of IPv6 too. */
   readonly resolvesIpv6: boolean;
+  readonly loadBalancing: LoadBalancing;
 }
 
 /** The only key of `ProxyModel.settings`. */
@@ -105,5 +107,5 @@ export const DEFAULT_SETTINGS: ProxySettings = {
     response: { set: [], remove: [] },
     request: { set: [], remove: [] },
   },
-  upstream: { connectTimeoutSeconds: 5, resolvesIpv6: true },
+  upstream: { connectTimeoutSeconds: 5, loadBalancing: 'round_robin', resolvesIpv6: true },
 };

@@ -44,6 +44,8 @@ export interface NginxSettings {
   readonly serverHeader: 'none' | 'proxy' | 'backend';
   /** `proxy_connect_timeout`, in seconds. */
   readonly connectTimeout: number;
+  /** How addresses are chosen where a location says nothing else. */
+  readonly loadBalancing: 'round_robin' | 'ewma';
   /** Addresses on which ports are open, with the colon that a port follows (`[::]:`); empty for all of IPv4. */
   readonly addresses: readonly string[];
   /** Whether connections for HTTP begin with a PROXY protocol header. */
@@ -178,6 +180,8 @@ export interface NginxForward {
   readonly protocol: 'http' | 'https' | 'auto' | 'grpc' | 'grpcs';
   /** It has settings of its own for TLS, so that no connection of another location may be used. */
   readonly ownTls: boolean;
+  /** How an address is chosen, where not as in the settings and where that happens at run time. */
+  readonly choice?: NginxChoice;
   /** `namespace-service-port`, for the log. */
   readonly logName: string;
   /** `host:port` that is resolved at run time, for an ExternalName Service. */
@@ -188,6 +192,16 @@ export interface NginxForward {
   readonly rules?: string;
   /** What is answered while there is no address. */
   readonly statusWithoutEndpoints: 404 | 503;
+}
+
+/** How one of several addresses is chosen. */
+export interface NginxChoice {
+  /** `hash`: by `key`. `ewma`: the one of two at random that has less to do. `round_robin`: one after another. */
+  readonly kind: 'hash' | 'ewma' | 'round_robin';
+  /** Requests with an equal key go to the same address. */
+  readonly key?: NginxParameter;
+  /** At run time: to any of so many addresses instead. */
+  readonly subset?: number;
 }
 
 /** An answer of nginx itself. */
@@ -206,6 +220,8 @@ export interface NginxUpstream {
   readonly name: string;
   /** `address:port`, an IPv6 address in brackets; at least one. */
   readonly addresses: readonly string[];
+  /** How one of them is chosen. */
+  readonly choice: NginxChoice;
 }
 
 /** A port whose connections, or datagrams, go to one backend as they are. */

@@ -76,7 +76,8 @@ export function createNginxEmitter(engine: Engine, model: ProxyModel, options: N
   const upstreams = engine.derive('nginx-upstream', model.clusters, (name, read) => {
     const cluster = read(model.clusters, name);
     if (options.dynamic || cluster?.kind !== 'endpoints') return undefined;
-    return nginxUpstream(cluster, read(model.endpoints, cluster.endpoints));
+    const { upstream } = read(model.settings, SETTINGS) ?? DEFAULT_SETTINGS;
+    return nginxUpstream(cluster, read(model.endpoints, cluster.endpoints), upstream);
   });
   const backends = engine.derive<readonly Address[]>('nginx-backend', model.clusters, (name, read) => {
     const cluster = read(model.clusters, name);
@@ -247,6 +248,7 @@ function settings(
     blocked: blockedClients(blocked),
     ...headersOfAll(current),
     connectTimeout: upstream.connectTimeoutSeconds,
+    loadBalancing: upstream.loadBalancing,
     httpPort: read(listeners, 'http')?.port ?? 80,
     httpsPort: read(listeners, 'https')?.port ?? 443,
     ...(accessLog !== undefined && { accessLog }),

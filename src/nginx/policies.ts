@@ -35,6 +35,8 @@ const handlers: { readonly [K in keyof Required<RoutePolicy>]: Handler<K> } = {
   connectionHeader: (value) => ({ requestHeaders: [{ name: 'Connection', value }] }),
   cors: corsPatch,
   httpsRedirect: (redirect) => ({ httpsRedirect: httpsRedirect(redirect) }),
+  // Where requests are passed on: server.ts and upstream.ts.
+  hashBy: () => ({}),
   responseHeaders: changedResponseHeaders,
   retries: ({ on, nonIdempotent, tries, withinSeconds }) =>
     directives(
@@ -73,8 +75,13 @@ const clusterHandlers: {
   connectTimeoutSeconds: (value) => directives(['proxy_connect_timeout', `${value}s`]),
   // The Lua module chooses.
   cookieHash: () => ({}),
+  // Where requests are passed on: server.ts and upstream.ts.
+  hashBy: () => ({}),
+  loadBalancing: () => ({}),
   // Of TCP services alone: stream.ts.
   proxyProtocol: () => ({}),
+  // Of endpoints: src/ingress/endpoints.ts.
+  serviceUpstream: () => ({}),
 };
 
 function directives(...list: readonly (readonly [name: string, ...parameters: NginxDirective['parameters']])[]) {

@@ -14,7 +14,7 @@ import { type PolicyContext, policyPatch, refusal } from './policies.ts';
 import { escapeRegex, Literal, Pattern } from './quote.ts';
 import { redirect } from './redirect.ts';
 import { routeDiagnostic } from './route-diagnostic.ts';
-import { logName, upstreamName } from './upstream.ts';
+import { logName, nginxChoice, upstreamName } from './upstream.ts';
 
 /** What a server needs to know beside its host. */
 export interface ServerContext extends PolicyContext {
@@ -125,12 +125,14 @@ function actionOf(route: Route, context: ServerContext, diagnostics: Diagnostic[
   const target = context.forward(cluster.name);
   const chosen = backendRules(route, context.dynamic && target.resolve === undefined);
   if (chosen !== undefined && 'refused' in chosen) diagnostics.push(refusal(route, chosen.refused));
+  const choice = nginxChoice(cluster.policy);
   return {
     forward: {
       ...target,
       ...(plainCluster !== undefined && { plainUpstream: upstreamName(plainCluster.name) }),
       protocol: protocolOf(action),
       ownTls: cluster.policy?.backendTls !== undefined,
+      ...(choice !== undefined && { choice }),
       logName: logName(cluster.name),
       statusWithoutEndpoints: withoutEndpoints,
       ...(chosen !== undefined && 'rules' in chosen && chosen),

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { canonicalIp } from '../ip-address.ts';
-import type { Address, Cluster, ClusterName, Endpoints } from '../model/proxy-model.ts';
-import type { NginxUpstream } from './config.ts';
+import type { Address, Cluster, ClusterName, ClusterPolicy, Endpoints } from '../model/proxy-model.ts';
+import type { UpstreamSettings } from '../model/settings.ts';
+import type { NginxChoice, NginxUpstream } from './config.ts';
+import { expanded } from './variables.ts';
 
 /** Longer names do not fit into a token of the configuration, with what stands around them. */
 const MAX_NAME_LENGTH = 512;
@@ -23,10 +25,22 @@ export function logName(cluster: ClusterName): string {
 }
 
 /** The addresses of a cluster as they are now; `undefined` for none. */
-export function nginxUpstream(cluster: Cluster, endpoints: Endpoints | undefined): NginxUpstream | undefined {
+export function nginxUpstream(
+  { name, policy }: Cluster,
+  endpoints: Endpoints | undefined,
+  { loadBalancing }: UpstreamSettings,
+): NginxUpstream | undefined {
   const addresses = endpoints?.addresses ?? [];
   if (addresses.length === 0) return undefined;
-  return { name: upstreamName(cluster.name), addresses: addresses.map(socketAddress) };
+  const choice = nginxChoice(policy) ?? { kind: loadBalancing };
+  return { name: upstreamName(name), addresses: addresses.map(socketAddress), choice };
+}
+
+/** How addresses are chosen; `undefined` for as the settings say. */
+export function nginxChoice({ hashBy, loadBalancing }: ClusterPolicy = {}): NginxChoice | undefined {
+  if (hashBy === undefined) return loadBalancing && { kind: loadBalancing };
+  const { key, subset } = hashBy;
+  return { kind: 'hash', key: expanded(key), ...(subset !== undefined && { subset }) };
 }
 
 /** `10.0.0.1:80`, `[2001:db8::1]:80` */

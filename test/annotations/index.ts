@@ -21,6 +21,7 @@ import {
 import { defaultBackend } from './default-backend.ts';
 import { globalHeadersDefault, globalHeadersOff, globalHeadersSet, globalHeadersUnreadable } from './global-headers.ts';
 import { httpsRedirect } from './https-redirect.ts';
+import { loadBalancing, loadBalancingOfConfigMap } from './load-balancing.ts';
 import { names } from './names.ts';
 import { portsDefault, portsSet, portsUnreadable } from './ports.ts';
 import { proxyProtocol, proxyProtocolAndForwarding, proxyProtocolDefault } from './proxy-protocol.ts';
@@ -28,6 +29,7 @@ import { redirectSettings } from './redirect-settings.ts';
 import { redirects } from './redirects.ts';
 import { requestHeadersDefault, requestHeadersSet, requestHeadersUnreadable } from './request-headers.ts';
 import { retries, retriesOfConfigMap } from './retries.ts';
+import { serviceUpstream, serviceUpstreamOfConfigMap } from './service-upstream.ts';
 import { sessionAffinity } from './session-affinity.ts';
 import type { AnnotationTable } from './table.ts';
 import { timeouts } from './timeouts.ts';
@@ -68,10 +70,14 @@ export const annotationTables: readonly AnnotationTable[] = [
   proxyProtocolAndForwarding,
   proxyProtocolDefault,
   redirects,
+  loadBalancing,
+  ...loadBalancingOfConfigMap,
   requestHeadersDefault,
   requestHeadersSet,
   requestHeadersUnreadable,
   retries,
   sessionAffinity,
+  serviceUpstream,
+  ...serviceUpstreamOfConfigMap,
   timeouts,
 ];

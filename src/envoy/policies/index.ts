@@ -4,6 +4,7 @@ import type { RoutePolicy } from '../../model/proxy-model.ts';
 import { applyAddresses } from './addresses.ts';
 import { applyBodySize } from './body-size.ts';
 import { applyCors } from './cors.ts';
+import { applyHashBy } from './hash-by.ts';
 import type { ApplyPolicy } from './policy.ts';
 import { applyResponseHeaders } from './response-headers.ts';
 import { applyRetries } from './retries.ts';
@@ -16,6 +17,7 @@ const policies: { readonly [K in keyof Required<RoutePolicy>]: ApplyPolicy<NonNu
   timeouts: applyTimeouts,
   retries: applyRetries,
   addresses: applyAddresses,
+  hashBy: applyHashBy,
   // After all others, since each cluster of a route has sessions of its own: canaries.ts.
   affinity: (_, routes) => routes,
   // Which of the two tables redirects is decided before anything is encoded: http-view.ts.

@@ -16,6 +16,7 @@ import { externalAuth } from './external-auth.ts';
 import { firewall } from './firewall.ts';
 import { http2Push } from './http2-push.ts';
 import { httpsRedirect } from './https-redirect.ts';
+import { loadBalancing } from './load-balancing.ts';
 import { rateLimits } from './rate-limits.ts';
 import { redirects } from './redirects.ts';
 import { retries } from './retries.ts';
@@ -41,6 +42,7 @@ export const annotationFeatures: readonly AnnotationFeature[] = [
   firewall,
   http2Push,
   httpsRedirect,
+  loadBalancing,
   rateLimits,
   redirects,
   retries,

@@ -9,6 +9,7 @@ import { forwardingKeys } from './forwarding.ts';
 import { globalAuthKeys } from './global-auth.ts';
 import { headerKeys } from './headers.ts';
 import { listenerKeys } from './listeners.ts';
+import { loadBalancingKeys } from './load-balancing.ts';
 import { rateLimitKeys } from './rate-limits.ts';
 import { redirectKeys } from './redirects.ts';
 import { requestHeaderKeys } from './request-headers.ts';
@@ -19,6 +20,7 @@ import { upstreamKeys } from './upstream.ts';
 const keysByTitle = {
   'Access to backends': accessKeys,
   'Bodies of requests and answers': bodyKeys,
+  'Choice of endpoints': loadBalancingKeys,
   'Connections to backends': upstreamKeys,
   'Error pages': errorPageKeys,
   'External authentication': globalAuthKeys,

@@ -1,18 +1,29 @@
 -- Chooses the backend of each request among the addresses that are known now, one after another; backend.lua says more of sessions.
 local backend = require("ingress.backend")
+local choice = require("ingress.choice")
 local ngx_balancer = require("ngx.balancer")
 local store = require("ingress.store")
 
 local balancer = {}
 
--- Where each upstream stands in its list. Workers begin at different places, so that the first address is not everybody's first.
-local positions = {}
-
 local function next_peer(upstream, peers)
-  local position = positions[upstream] or math.random(0, #peers)
-  position = position % #peers + 1
-  positions[upstream] = position
-  return peers[position]
+  local context = ngx.ctx
+  local kind = ngx.var.choice
+  if kind == "hash" then
+    local try = context.tries or 0
+    context.tries = try + 1
+    return choice.hash(ngx.var.choice_key, peers, tonumber(ngx.var.choice_subset), try)
+  elseif kind == "ewma" then
+    local peer = choice.ewma(peers)
+    choice.begin(context, peer)
+    return peer
+  end
+  return choice.round_robin(upstream, peers)
+end
+
+-- The request has ended.
+function balancer.done()
+  choice.finish(ngx.ctx)
 end
 
 -- Before a request goes to its backend: without an address there is nothing to try.
