@@ -1,8 +1,9 @@
 import type { ObjectChange } from '../cluster/cluster-state.ts';
-import { referencesOf } from '../ingress/references.ts';
+import { referencesOf, referencesOfConfigMap } from '../ingress/references.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import { createKubernetesSource, type SourceEvent } from '../kubernetes/source.ts';
-import { type ObjectRef, objectRef } from '../model/object-ref.ts';
+import { createKubernetesSource } from '../kubernetes/source.ts';
+import type { SourceEvent } from '../kubernetes/source-options.ts';
+import { type ObjectRef, objectKey, objectRef } from '../model/object-ref.ts';
 import type { ClusterArguments, IngressArguments } from './flags.ts';
 import { areEndpoints, type Source, type SourceOptions } from './source.ts';
 
@@ -30,6 +31,7 @@ export function createClusterSource(
     ...(args.watchNamespaceSelector !== undefined && { namespaceSelector: args.watchNamespaceSelector }),
     named: namedObjects(args),
     referencesOf: (ingress) => referencesOf(ingress, args.annotationsPrefix),
+    referencesOfNamed: (configMap) => (objectKey(configMap) === args.configmap ? referencesOfConfigMap(configMap) : []),
     onChanges: (changes) => {
       onChanges?.(changes);
       state.apply(changes);

@@ -1,7 +1,9 @@
-import type { Ingress } from '../cluster/objects.ts';
+import type { ConfigMap, Ingress } from '../cluster/objects.ts';
 import { type ObjectRef, objectRef } from '../model/object-ref.ts';
 import { annotationFeatures } from './annotations/index.ts';
+import { configMapKeys } from './config-map/keys.ts';
 import type { AnnotationKey } from './declaration/annotation.ts';
+import type { ConfigMapKey } from './declaration/config-map-key.ts';
 import { contentOf } from './declaration/content.ts';
 import { keyOf, type NamedObject } from './declaration/references.ts';
 
@@ -32,4 +34,18 @@ export function referencesOf({ namespace, tls, annotations }: Ingress, prefix: s
       add(refersTo, keyOf(decoded.value as NamedObject, namespace));
   }
   return [...refs.values()];
+}
+
+const referringKeys: readonly (readonly [name: string, declaration: ConfigMapKey])[] = Object.entries(
+  configMapKeys as Readonly<Record<string, ConfigMapKey>>,
+).filter(([, { refersTo }]) => refersTo !== undefined);
+
+/** The ConfigMaps that the ConfigMap (`--configmap`) refers to. */
+export function referencesOfConfigMap({ data }: ConfigMap): readonly ObjectRef[] {
+  return referringKeys.flatMap(([name, { codec, refersTo }]) => {
+    const text = contentOf(data, name);
+    const decoded = text === undefined ? undefined : codec.decode(text);
+    if (refersTo === undefined || decoded === undefined || !('value' in decoded)) return [];
+    return [objectRef(refersTo, String(decoded.value))];
+  });
 }

@@ -8,7 +8,8 @@ import { describe, expect, it } from 'vitest';
 import type { Ingress, KubernetesObject } from '../cluster/objects.ts';
 import { describeRef, type ObjectRef } from '../model/object-ref.ts';
 import type { WatchedKind } from './kinds.ts';
-import { createKubernetesSource, type KubernetesSource } from './source.ts';
+import { createKubernetesSource } from './source.ts';
+import type { KubernetesSource } from './source-options.ts';
 import { createFastClock, FakeApiServer, type FakeRequest, type Misbehaviour } from './testing.ts';
 
 type Step =

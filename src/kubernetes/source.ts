@@ -3,59 +3,20 @@
  * meanwhile (restart, hang, forget old versions) is between it and the reflectors: the state is kept.
  */
 import type { ObjectChange } from '../cluster/cluster-state.ts';
-import type { Ingress, KubernetesObject, ObjectKind } from '../cluster/objects.ts';
-import type { Diagnostic } from '../model/diagnostic.ts';
-import type { DiagnosticChange } from '../model/diagnostic-change.ts';
-import { type ObjectRef, objectRef } from '../model/object-ref.ts';
-import type { KubernetesClient } from './client.ts';
-import { type Clock, systemClock } from './clock.ts';
+import type { ConfigMap, Ingress, KubernetesObject, ObjectKind } from '../cluster/objects.ts';
+import { describeRef, type ObjectRef } from '../model/object-ref.ts';
+import { systemClock } from './clock.ts';
 import { KubernetesConfigError } from './errors.ts';
-import { IngressGate } from './ingress-gate.ts';
+import { covers, type Feed, isFeedOf } from './feed.ts';
 import { collectionPath, describeKind, type WatchedKind } from './kinds.ts';
 import { NameReader } from './name-reader.ts';
 import { ObjectStore } from './object-store.ts';
-import { Reflector, type ReflectorEvent, type ReflectorSink } from './reflector.ts';
+import { ReferenceGate } from './reference-gate.ts';
+import { Reflector, type ReflectorSink } from './reflector.ts';
 import { Scope } from './scope.ts';
 import { SourceDiagnostics } from './source-diagnostics.ts';
+import type { KubernetesSource, KubernetesSourceOptions } from './source-options.ts';
 import { Wanted } from './wanted.ts';
-
-export interface KubernetesSourceOptions {
-  readonly client: KubernetesClient;
-  /** Every request is for this namespace only, so that a Role suffices. */
-  readonly namespace?: string;
-  /** A label selector: only the objects of namespaces that match are read, and those that come to match or cease to. */
-  readonly namespaceSelector?: string;
-  /** ConfigMaps, Secrets and Services (with their EndpointSlices) that flags name: read wherever they are. */
-  readonly named: readonly ObjectRef[];
-  /** Secrets and ConfigMaps that an Ingress refers to. */
-  referencesOf(ingress: Ingress): readonly ObjectRef[];
-  /** The first batch holds everything; later ones what changed. Must not throw. */
-  onChanges(changes: readonly ObjectChange[]): void;
-  onDiagnostics(change: DiagnosticChange): void;
-  /** For metrics and tests. Called synchronously; must not throw. */
-  observe?(event: SourceEvent): void;
-  readonly clock?: Clock;
-  /** After how many milliseconds without a byte a watch counts as broken. Bookmarks come each minute; default 90,000. */
-  readonly idleMs?: number;
-  /** How long one answer to a list may take, in milliseconds; default 30,000. */
-  readonly timeoutMs?: number;
-}
-
-/** What happens between this source and the API server. */
-export type SourceEvent =
-  | (ReflectorEvent & { readonly kind: WatchedKind; readonly namespace?: string; readonly name?: string })
-  /** One object whose bytes were not held is read by name. */
-  | { readonly type: 'read'; readonly ref: ObjectRef };
-
-export interface KubernetesSource {
-  /** Resolves when all kinds have been read and handed over; for as long as that is not possible it goes on trying. */
-  start(): Promise<void>;
-  stop(): Promise<void>;
-  /** Whether the objects of this namespace are served, as far as is known. */
-  watches(namespace: string): boolean;
-  /** Those about the API server and about the shape of objects that are in force. */
-  diagnostics(): readonly Diagnostic[];
-}
 
 const IDLE_MS = 90_000;
 const TIMEOUT_MS = 30_000;
@@ -66,15 +27,6 @@ const AT_ONCE: readonly ObjectKind[] = ['Ingress', 'IngressClass', 'Service', 'E
 const OPTIONAL: ReadonlySet<WatchedKind> = new Set(['IngressClass']);
 /** Of what flags name, among the owners of references. */
 const FLAGS = 'flags';
-
-interface Feed {
-  readonly kind: WatchedKind;
-  readonly namespace?: string;
-  /** Only this object. */
-  readonly name?: string;
-  /** Only the EndpointSlices of this Service. */
-  readonly service?: string;
-}
 
 /** @throws KubernetesConfigError when both `namespace` and `namespaceSelector` are given. */
 export function createKubernetesSource(options: KubernetesSourceOptions): KubernetesSource {
@@ -93,7 +45,7 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Kubern
     throw new KubernetesConfigError('--watch-namespace and --watch-namespace-selector exclude each other');
   }
   const ready = Promise.withResolvers<void>();
-  const reflectors: Reflector[] = [];
+  const reflectors = new Map<Feed, Reflector>();
   /** Feeds that have not been read yet, and the kinds that must be read before references are known. */
   const unread = new Set<Feed>();
   const stores: { readonly feed: Feed; readonly store: ObjectStore }[] = [];
@@ -104,6 +56,7 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Kubern
   let outbox: ObjectChange[] = [];
   let isFlushing = false;
   const wanted = new Wanted();
+  const namedOwners = named.filter(({ kind }) => kind === 'ConfigMap').map(describeRef);
   const diagnostics = new SourceDiagnostics(options.onDiagnostics);
   const scope = new Scope({
     namespace,
@@ -120,32 +73,77 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Kubern
     observe: (ref) => observe?.({ type: 'read', ref }),
     onRead(ref, raw, version) {
       storeOf(ref)?.read(ref, raw, version);
-      gate.settled(ref);
+      settled(ref);
     },
   });
-  const gate = new IngressGate({
+  const common = {
     clock,
     wanted,
-    referencesOf,
+    onLost: (refs: readonly ObjectRef[]) => refs.forEach(letGo),
+    isReading: (ref: ObjectRef) => reader.isReading(ref) || [...unread].some((feed) => isFeedOf(feed, ref)),
+    onRemove: (ref: ObjectRef) => push({ remove: { ...ref, kind: ref.kind as ObjectKind } }),
+  };
+  const gate = new ReferenceGate<Ingress>({
+    ...common,
+    referencesOf: (ingress) => referencesOf(() => options.referencesOf(ingress)),
     onGained: readMissing,
-    onLost: (refs) => {
-      for (const ref of refs) {
-        reader.cancel(ref);
-        if (!scope.isNamed(ref)) storeOf(ref)?.drop(ref);
-      }
-    },
-    isReading: (ref) => reader.isReading(ref),
     onUpsert: (ingress) => push({ upsert: ingress }),
-    onRemove: (key) => push({ remove: { ...objectRef('Ingress', key), kind: 'Ingress' } }),
+  });
+  const namedGate = new ReferenceGate<ConfigMap>({
+    ...common,
+    referencesOf: (configMap) => referencesOf(() => options.referencesOfNamed?.(configMap) ?? []),
+    onGained: (refs) => {
+      refs.forEach(follow);
+      readMissing(refs);
+    },
+    onUpsert: (configMap) => {
+      push({ upsert: configMap });
+      becomeReady();
+    },
   });
 
-  function referencesOf(ingress: Ingress): readonly ObjectRef[] {
+  function settled(ref: ObjectRef): void {
+    gate.settled(ref);
+    namedGate.settled(ref);
+  }
+
+  function referencesOf(find: () => readonly ObjectRef[]): readonly ObjectRef[] {
     try {
-      return options.referencesOf(ingress).filter(({ kind }) => BY_REFERENCE.has(kind));
+      return find().filter(({ kind }) => BY_REFERENCE.has(kind));
     } catch {
-      // What fails on this Ingress here fails in the build too, which says so.
+      // What fails on this object here fails in the build too, which says so.
       return [];
     }
+  }
+
+  /** In a namespace that no watch brings, it is watched by its name. */
+  function follow(ref: ObjectRef): void {
+    if (storeOf(ref) !== undefined) return;
+    const feed: Feed = { kind: ref.kind as ObjectKind, namespace: ref.namespace, name: ref.name, isFollowed: true };
+    startFeed(feed, addStore(feed));
+  }
+
+  /** Nobody refers to it any more. */
+  function letGo(ref: ObjectRef): void {
+    reader.cancel(ref);
+    if (scope.isNamed(ref)) return;
+    storeOf(ref)?.drop(ref);
+    const index = stores.findIndex(({ feed }) => feed.isFollowed === true && isFeedOf(feed, ref));
+    const [followed] = index < 0 ? [] : stores.splice(index, 1);
+    if (followed === undefined) return;
+    void reflectors.get(followed.feed)?.stop();
+    reflectors.delete(followed.feed);
+    diagnostics.setFault(followed.feed, undefined, true);
+    markRead(followed.feed);
+  }
+
+  /** Whether objects of it are served: those of what is watched, and what flags and the ConfigMaps that they name lead to. */
+  function includes(ref: ObjectRef): boolean {
+    return scope.includes(ref) || isLedTo(ref);
+  }
+
+  function isLedTo(ref: ObjectRef): boolean {
+    return BY_REFERENCE.has(ref.kind) && namedOwners.some((owner) => wanted.isOwner(owner, ref));
   }
 
   function push(change: ObjectChange): void {
@@ -168,7 +166,7 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Kubern
   function readMissing(refs: readonly ObjectRef[]): void {
     for (const ref of refs) {
       const store = storeOf(ref);
-      if (store?.hasBegun && scope.includes(ref) && store.get(ref) === undefined) reader.read(ref);
+      if (store?.hasBegun && includes(ref) && store.get(ref) === undefined) reader.read(ref);
     }
   }
 
@@ -177,25 +175,28 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Kubern
   }
 
   function onUpsert(object: KubernetesObject): void {
-    if (!scope.includes(object)) return;
+    if (!includes(object)) return;
     if (object.kind === 'Ingress') gate.upsert(object);
+    else if (object.kind === 'ConfigMap' && scope.isNamed(object)) namedGate.upsert(object);
     else push({ upsert: object });
     if (!reader.isReading(object)) return;
     // The watch was faster.
     reader.cancel(object);
-    gate.settled(object);
+    settled(object);
   }
 
   function onRemove({ kind, namespace: where, name }: KubernetesObject): void {
-    if (kind === 'Ingress') gate.remove(`${where}/${name}`);
-    else push({ remove: { kind, namespace: where, name } });
+    const ref = { kind, namespace: where, name };
+    if (kind === 'Ingress') gate.remove(ref);
+    else if (kind === 'ConfigMap' && scope.isNamed(ref)) namedGate.remove(ref);
+    else push({ remove: ref });
   }
 
   /** With a selector the objects of all namespaces are held, those of the others unseen. */
   function followNamespace(changed: string, isWatched: boolean): void {
     for (const { feed, store } of stores) {
       for (const object of store.inNamespace(changed)) {
-        if (scope.isNamed(object)) continue;
+        if (scope.isNamed(object) || isLedTo(object)) continue;
         if (isWatched) onUpsert(object);
         else if (BY_REFERENCE.has(feed.kind)) store.drop(object);
         else onRemove(object);
@@ -204,19 +205,19 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Kubern
     const refs = wanted.inNamespace(changed);
     if (isWatched) readMissing(refs);
     for (const ref of refs) {
-      if (scope.includes(ref)) continue;
+      if (includes(ref)) continue;
       reader.cancel(ref);
-      gate.settled(ref);
+      settled(ref);
     }
   }
 
-  function addStore(feed: Feed & { readonly kind: ObjectKind }): void {
+  function addStore(feed: Feed): ObjectStore {
     const store = new ObjectStore({
-      kind: feed.kind,
-      isWanted: BY_REFERENCE.has(feed.kind) ? (ref) => scope.includes(ref) && wanted.has(ref) : () => true,
+      kind: feed.kind as ObjectKind,
+      isWanted: BY_REFERENCE.has(feed.kind) ? (ref) => includes(ref) && wanted.has(ref) : () => true,
       onUpsert,
       onRemove: (object) => {
-        if (BY_REFERENCE.has(feed.kind) || scope.includes(object)) onRemove(object);
+        if (BY_REFERENCE.has(feed.kind) || includes(object)) onRemove(object);
       },
       onListed: () => markRead(feed),
       onDiagnostics: () => diagnostics.tellSoon(),
@@ -224,12 +225,13 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Kubern
     diagnostics.addOrigin(() => store.diagnostics());
     stores.push({ feed, store });
     unread.add(feed);
+    return store;
   }
 
   function startFeed(feed: Feed, sink: ReflectorSink): void {
     const { kind, name, service } = feed;
     const { apiVersion, fieldSelector } = describeKind(kind);
-    const isOptional = OPTIONAL.has(kind);
+    const isOptional = OPTIONAL.has(kind) || feed.isFollowed === true;
     const reflector = new Reflector({
       client,
       clock,
@@ -249,7 +251,7 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Kubern
         if (isOptional && (fault?.status === 403 || fault?.status === 404)) markRead(feed);
       },
     });
-    reflectors.push(reflector);
+    reflectors.set(feed, reflector);
     reflector.start();
   }
 
@@ -268,7 +270,14 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Kubern
   function markRead(feed: Feed): void {
     if (!unread.delete(feed) || isStopped) return;
     if (isDecisive(feed) && ![...unread].some(isDecisive)) startStores(isLate);
-    if (unread.size > 0) return;
+    const { kind, namespace: where, name } = feed;
+    if (where !== undefined && name !== undefined) settled({ kind, namespace: where, name });
+    becomeReady();
+  }
+
+  /** When everything is read, and what flags name is there with all that it refers to. */
+  function becomeReady(): void {
+    if (isReady || isStopped || unread.size > 0 || namedGate.isHolding) return;
     isReady = true;
     flush();
     ready.resolve();
@@ -300,16 +309,12 @@ export function createKubernetesSource(options: KubernetesSourceOptions): Kubern
       isStopped = true;
       reader.stop();
       gate.stop();
+      namedGate.stop();
       ready.reject(new Error('The Kubernetes source was stopped before everything was read'));
       ready.promise.catch(() => {});
-      await Promise.all(reflectors.map((reflector) => reflector.stop()));
+      await Promise.all([...reflectors.values()].map((reflector) => reflector.stop()));
     },
     watches: (namespace) => scope.isWatched(namespace),
     diagnostics: () => diagnostics.all(),
   };
-}
-
-function covers(feed: Feed, ref: ObjectRef): boolean {
-  if (feed.name !== undefined) return feed.name === ref.name && feed.namespace === ref.namespace;
-  return feed.namespace === undefined || feed.namespace === ref.namespace;
 }

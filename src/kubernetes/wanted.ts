@@ -4,7 +4,7 @@ import { describeRef, type ObjectRef } from '../model/object-ref.ts';
 /** `Secret shop/tls` */
 export type RefKey = string;
 
-/** Whoever refers to something: the key of an Ingress. */
+/** Whoever refers to something: `Ingress shop/web`. */
 export type Owner = string;
 
 export class Wanted {
@@ -29,6 +29,10 @@ export class Wanted {
 
   ownersOf(ref: ObjectRef): Iterable<Owner> {
     return this.owners.get(describeRef(ref)) ?? [];
+  }
+
+  isOwner(owner: Owner, ref: ObjectRef): boolean {
+    return this.byOwner.get(owner)?.has(describeRef(ref)) ?? false;
   }
 
   /** What `owner` refers to. */

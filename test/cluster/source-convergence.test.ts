@@ -4,7 +4,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import type { ObjectChange } from '../../src/cluster/cluster-state.ts';
 import { referencesOf } from '../../src/ingress/references.ts';
 import { createKubernetesClient } from '../../src/kubernetes/client.ts';
-import { createKubernetesSource, type KubernetesSource } from '../../src/kubernetes/source.ts';
+import { createKubernetesSource } from '../../src/kubernetes/source.ts';
+import type { KubernetesSource } from '../../src/kubernetes/source-options.ts';
 import { configMap, endpointSlice, ingress, service, tlsSecret } from '../support/manifests.ts';
 import { makePair, type Pair } from '../support/pki.ts';
 import type { Manifest } from './support/api.ts';

@@ -2,9 +2,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach } from 'vitest';
 import type { ObjectChange } from '../../src/cluster/cluster-state.ts';
-import type { Ingress, ObjectKind } from '../../src/cluster/objects.ts';
+import type { ConfigMap, Ingress, ObjectKind } from '../../src/cluster/objects.ts';
 import type { WatchedKind } from '../../src/kubernetes/kinds.ts';
-import { createKubernetesSource, type KubernetesSource, type SourceEvent } from '../../src/kubernetes/source.ts';
+import { createKubernetesSource } from '../../src/kubernetes/source.ts';
+import type { KubernetesSource, SourceEvent } from '../../src/kubernetes/source-options.ts';
 import { createFastClock, FakeApiServer, type Misbehaviour, type RawObject } from '../../src/kubernetes/testing.ts';
 import type { Diagnostic } from '../../src/model/diagnostic.ts';
 import { type ObjectRef, objectKey } from '../../src/model/object-ref.ts';
@@ -35,6 +36,7 @@ interface Options {
   readonly namespace?: string;
   readonly namespaceSelector?: string;
   readonly named?: readonly ObjectRef[];
+  readonly referencesOfNamed?: (configMap: ConfigMap) => readonly ObjectRef[];
   /** How much faster than time. */
   readonly factor?: number;
   readonly idleMs?: number;
