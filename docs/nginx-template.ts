@@ -16,12 +16,14 @@ interface Field {
   readonly text: string;
 }
 
-const SOURCE = join(import.meta.dirname, '../src/nginx/config.ts');
+const SOURCES = ['nginx/config.ts', 'model/connection-settings.ts', 'model/nginx-tuning.ts'].map((file) =>
+  join(import.meta.dirname, '../src', file),
+);
 
 const INTERFACE = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\nexport interface (\w+) \{\n([\s\S]*?)\n\}/g;
 const FIELD = /^ {2}(?:\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n {2})?readonly (\w+)(\??): ([^;]+);$/gm;
 
-export function nginxTemplatePage(source = readFileSync(SOURCE, 'utf8')): string {
+export function nginxTemplatePage(source = SOURCES.map((file) => readFileSync(file, 'utf8')).join('\n')): string {
   const sections = readInterfaces(source).flatMap(({ name, text, fields }) => [
     `### ${name}`,
     '',

@@ -26,7 +26,7 @@ export function clusterMessage(cluster: Cluster, settings: UpstreamSettings, opt
     ...where,
     ...UPSTREAM,
     typed_extension_protocol_options: {
-      'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': httpProtocolOptions(policy?.backendProtocol),
+      'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': httpProtocolOptions(policy ?? {}, settings),
     },
     connect_timeout: { seconds: policy?.connectTimeoutSeconds ?? settings.connectTimeoutSeconds },
     ...transportSocket(policy),

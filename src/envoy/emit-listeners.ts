@@ -100,13 +100,16 @@ export function emitListeners(engine: Engine, model: ProxyModel, options: Listen
 }
 
 export function emitStreamListeners(engine: Engine, model: ProxyModel, options: ListenerEmitOptions, encoder: Encoder) {
-  const { streamListeners } = model;
+  const { streamListeners, settings } = model;
   const bindings = deriveBinding(engine, model, options, 'stream-binding');
   return deriveResource(engine, 'stream-listener-resource', streamListeners, (name, read) => {
     const listener = existing(read, streamListeners, name);
     const bytes = encoder.encode(
       LISTENER,
-      streamListener(listener, { ...existing(read, bindings, SETTINGS), ...options }),
+      streamListener(listener, existing(read, settings, SETTINGS).streams, {
+        ...existing(read, bindings, SETTINGS),
+        ...options,
+      }),
       name,
     );
     return encodedResource(name, bytes, { cluster: listener.cluster });

@@ -6,7 +6,8 @@ import {
   envoy_extensions_filters_network_http_connection_manager_v3_HttpConnectionManager_ServerHeaderTransformation as ServerHeader,
   envoy_config_core_v3_HttpProtocolOptions_HeadersWithUnderscoresAction as UnderscoresAction,
 } from '../gen/messages.ts';
-import { claimsScheme, type HttpSettings, type ProxySettings } from '../model/settings.ts';
+import type { ClientSettings } from '../model/connection-settings.ts';
+import { claimsScheme, type ProxySettings } from '../model/settings.ts';
 import { ACCESS_LOG, type AccessLogOptions } from './access-log.ts';
 import { clientIdentity, earlyMutations } from './client-identity.ts';
 import { ADS } from './config-source.ts';
@@ -64,9 +65,9 @@ function message(
     ...(accessLog ? { access_log: [ACCESS_LOG] } : {}),
     ...(settings.http.generateRequestId ? {} : { generate_request_id: { value: false } }),
     ...clientIdentity(settings),
-    ...requestShape(settings.http),
-    ...PROTOCOLS,
-    ...TIMEOUTS,
+    ...requestShape(settings),
+    ...protocols(settings.clients),
+    ...timeouts(settings.clients),
   };
 }
 
@@ -80,47 +81,55 @@ function earlyMutation(mutations: readonly HeaderMutation[]) {
   } as const;
 }
 
-function requestShape({ underscoresInHeaders }: HttpSettings) {
+function requestShape({ http: { underscoresInHeaders }, clients }: ProxySettings) {
+  const { largeHeaderBuffers, keepAliveSeconds, keepAliveRequests } = clients;
   return {
     normalize_path: { value: true },
     merge_slashes: true,
     path_with_escaped_slashes_action: EscapedSlashesAction.KEEP_UNCHANGED,
     strip_trailing_host_dot: true,
     server_header_transformation: ServerHeader.PASS_THROUGH,
-    // Four buffers of 8 KiB.
-    max_request_headers_kb: { value: 32 },
+    max_request_headers_kb: { value: Math.ceil((largeHeaderBuffers.number * largeHeaderBuffers.bytes) / 1024) },
     common_http_protocol_options: {
-      idle_timeout: { seconds: 75 },
-      max_requests_per_connection: { value: 1000 },
+      // Without a time to rest a connection takes one request. For Envoy no time would be no limit.
+      ...(keepAliveSeconds > 0 && { idle_timeout: { seconds: keepAliveSeconds } }),
+      max_requests_per_connection: { value: keepAliveSeconds > 0 ? keepAliveRequests : 1 },
       max_headers_count: { value: 200 },
       headers_with_underscores_action: underscoresInHeaders ? UnderscoresAction.ALLOW : UnderscoresAction.DROP_HEADER,
     },
   } satisfies Partial<HttpConnectionManager>;
 }
 
-const PROTOCOLS = {
-  http_protocol_options: {
-    accept_http_10: true,
-    // What nginx passes on for a request without a Host: the name of its default server.
-    default_host_for_http_10: '_',
-    allow_custom_methods: true,
-    // Clients that offer TLS or HTTP/2 by an Upgrade header are served in the protocol they speak, not refused.
-    ignore_http_11_upgrade: [
-      { prefix: 'TLS/', ignore_case: true },
-      { prefix: 'HTTP/', ignore_case: true },
-    ],
-  },
-  http2_protocol_options: {
-    max_concurrent_streams: { value: 128 },
-    initial_stream_window_size: { value: 256 * 1024 },
-    initial_connection_window_size: { value: 1024 * 1024 },
-    // A bad request ends its stream, not the connection with everything else on it.
-    override_stream_error_on_invalid_http_message: { value: true },
-  },
-} satisfies Partial<HttpConnectionManager>;
+function protocols({ http2Streams }: ClientSettings) {
+  return {
+    http_protocol_options: {
+      accept_http_10: true,
+      // What nginx passes on for a request without a Host: the name of its default server.
+      default_host_for_http_10: '_',
+      allow_custom_methods: true,
+      // Clients that offer TLS or HTTP/2 by an Upgrade header are served in the protocol they speak, not refused.
+      ignore_http_11_upgrade: [
+        { prefix: 'TLS/', ignore_case: true },
+        { prefix: 'HTTP/', ignore_case: true },
+      ],
+    },
+    http2_protocol_options: {
+      max_concurrent_streams: { value: http2Streams },
+      initial_stream_window_size: { value: 256 * 1024 },
+      initial_connection_window_size: { value: 1024 * 1024 },
+      // A bad request ends its stream, not the connection with everything else on it.
+      override_stream_error_on_invalid_http_message: { value: true },
+    },
+  } satisfies Partial<HttpConnectionManager>;
+}
 
-const TIMEOUTS = {
-  request_headers_timeout: { seconds: 60 },
-  // A second more than a backend may be silent (see the retry policy), so that a silent backend gives 504.
-  stream_idle_timeout: { seconds: 61 },
-} satisfies Partial<HttpConnectionManager>;
+function timeouts({ headerSeconds, bodySeconds }: ClientSettings) {
+  return {
+    request_headers_timeout: { seconds: headerSeconds },
+    // A second more than a backend may be silent (see the retry policy), so that a silent backend gives 504.
+    stream_idle_timeout: { seconds: Math.max(READ_SECONDS, bodySeconds) + 1 },
+  } satisfies Partial<HttpConnectionManager>;
+}
+
+/** ingress-nginx: `proxy-read-timeout: 60`. Routes with another time have an idle time-out of their own. */
+const READ_SECONDS = 60;

@@ -12,6 +12,7 @@ import { BLOCKED_CLIENTS } from './filters/blocked-clients.ts';
 import { BODY_SIZE_LIMIT } from './filters/body-size-limit.ts';
 import { FORWARDED_HOST } from './filters/forwarded-host.ts';
 import { HASH_KEY } from './filters/hash-key.ts';
+import { PACE } from './filters/pace.ts';
 import { REQUEST_CHECK } from './filters/request-check.ts';
 import { ROUTER } from './filters/router.ts';
 import { STATEFUL_SESSION } from './filters/stateful-session.ts';
@@ -22,6 +23,7 @@ const ALL_FILTERS: readonly HttpFilter[] = [
   BODY_SIZE_LIMIT,
   ADDRESS_LISTS,
   HASH_KEY,
+  PACE,
   STATEFUL_SESSION,
   FORWARDED_HOST,
   ROUTER,
@@ -36,5 +38,5 @@ export function httpFilters({ forwarded }: ProxySettings): readonly HttpFilter[]
  * protects a backend must stay.
  */
 export function upgradeFilters(settings: ProxySettings): readonly HttpFilter[] {
-  return httpFilters(settings).filter((filter) => filter !== BODY_SIZE_LIMIT);
+  return httpFilters(settings).filter((filter) => filter !== BODY_SIZE_LIMIT && filter !== PACE);
 }

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Engine } from '../derive.ts';
+import { DEFAULT_STREAMS } from '../model/connection-settings.ts';
 import type { StreamListener } from '../model/proxy-model.ts';
 import { decode, setStrict } from './codec.ts';
 import { createEmitter } from './emit.ts';
@@ -13,7 +14,7 @@ const udp: StreamListener = { name: 'udp-53', protocol: 'udp', port: 53, cluster
 
 describe('a listener', () => {
   test('of TCP is bound to every address, and leads to its cluster', () => {
-    expect(streamListener(tcp, { addresses: ['0.0.0.0', '::'] })).toMatchObject({
+    expect(streamListener(tcp, DEFAULT_STREAMS, { addresses: ['0.0.0.0', '::'] })).toMatchObject({
       name: 'tcp-9000',
       address: { socket_address: { address: '0.0.0.0', port_value: 9000 } },
       additional_addresses: [{ address: { socket_address: { address: '::', port_value: 9000 } } }],
@@ -33,19 +34,23 @@ describe('a listener', () => {
         },
       ],
     });
-    expect(streamListener(tcp, { addresses: ['0.0.0.0', '::'] })).not.toHaveProperty('listener_filters');
-    expect(streamListener(tcp, { addresses: ['0.0.0.0'] })).not.toHaveProperty('additional_addresses');
+    expect(streamListener(tcp, DEFAULT_STREAMS, { addresses: ['0.0.0.0', '::'] })).not.toHaveProperty(
+      'listener_filters',
+    );
+    expect(streamListener(tcp, DEFAULT_STREAMS, { addresses: ['0.0.0.0'] })).not.toHaveProperty('additional_addresses');
   });
 
   test('reads the PROXY protocol where it is expected, for five seconds', () => {
-    expect(streamListener({ ...tcp, proxyProtocol: true }, { addresses: ['0.0.0.0', '::'] })).toMatchObject({
+    expect(
+      streamListener({ ...tcp, proxyProtocol: true }, DEFAULT_STREAMS, { addresses: ['0.0.0.0', '::'] }),
+    ).toMatchObject({
       listener_filters: [{ name: 'envoy.filters.listener.proxy_protocol' }],
       listener_filters_timeout: { seconds: 5 },
     });
   });
 
   test('of UDP is bound over UDP', () => {
-    expect(streamListener(udp, { addresses: ['0.0.0.0', '::'] })).toMatchObject({
+    expect(streamListener(udp, DEFAULT_STREAMS, { addresses: ['0.0.0.0', '::'] })).toMatchObject({
       address: { socket_address: { protocol: 1, address: '0.0.0.0', port_value: 53 } },
       additional_addresses: [{ address: { socket_address: { protocol: 1, address: '::', port_value: 53 } } }],
       listener_filters: [{ name: 'envoy.filters.udp_listener.udp_proxy' }],
@@ -53,10 +58,12 @@ describe('a listener', () => {
   });
 
   test.each([tcp, udp])('$protocol: is logged if that is wanted', (listener) => {
-    expect(JSON.stringify(streamListener(listener, { addresses: ['0.0.0.0', '::'], accessLog: true }))).toContain(
-      'access_loggers',
+    expect(
+      JSON.stringify(streamListener(listener, DEFAULT_STREAMS, { addresses: ['0.0.0.0', '::'], accessLog: true })),
+    ).toContain('access_loggers');
+    expect(JSON.stringify(streamListener(listener, DEFAULT_STREAMS, { addresses: ['0.0.0.0', '::'] }))).not.toContain(
+      'access_log',
     );
-    expect(JSON.stringify(streamListener(listener, { addresses: ['0.0.0.0', '::'] }))).not.toContain('access_log');
   });
 });
 

@@ -1,47 +1,71 @@
-/** Ports of TCP and UDP services. Times are ingress-nginx's defaults (`proxy-stream-…`) as far as Envoy has them. */
+/** Ports of TCP and UDP services. */
 import type {
   envoy_config_listener_v3_ListenerFilter as ListenerFilter,
   envoy_config_listener_v3_Listener as ListenerMessage,
   envoy_config_listener_v3_Filter as NetworkFilter,
 } from '../gen/messages.ts';
+import type { StreamSettings } from '../model/connection-settings.ts';
 import type { StreamListener } from '../model/proxy-model.ts';
 import { type AccessLogOptions, TCP_ACCESS_LOG, UDP_ACCESS_LOG } from './access-log.ts';
 import { type Binding, everyAddress, PROXY_PROTOCOL, portBinding } from './listener.ts';
 
 type StreamListenerOptions = Binding & AccessLogOptions;
 
-export function streamListener(listener: StreamListener, options: StreamListenerOptions): ListenerMessage {
-  return listener.protocol === 'tcp' ? tcpListener(listener, options) : udpListener(listener, options);
+export function streamListener(
+  listener: StreamListener,
+  settings: StreamSettings,
+  options: StreamListenerOptions,
+): ListenerMessage {
+  const make = listener.protocol === 'tcp' ? tcpListener : udpListener;
+  return make(listener, settings, options);
 }
 
-function tcpListener(listener: StreamListener, options: StreamListenerOptions): ListenerMessage {
+function tcpListener(
+  listener: StreamListener,
+  settings: StreamSettings,
+  options: StreamListenerOptions,
+): ListenerMessage {
   return {
     ...portBinding(listener, options),
     ...(listener.proxyProtocol && { listener_filters: [PROXY_PROTOCOL], listener_filters_timeout: { seconds: 5 } }),
-    filter_chains: [{ name: 'tcp', filters: [tcpProxy(listener, options)] }],
+    filter_chains: [{ name: 'tcp', filters: [tcpProxy(listener, settings, options)] }],
   };
 }
 
-function tcpProxy({ name, cluster }: StreamListener, { accessLog = false }: AccessLogOptions): NetworkFilter {
+function tcpProxy(
+  { name, cluster }: StreamListener,
+  { idleSeconds, tries }: StreamSettings,
+  { accessLog = false }: AccessLogOptions,
+): NetworkFilter {
   return {
     name: 'envoy.filters.network.tcp_proxy',
     typed_config: {
       '@type': 'type.googleapis.com/envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy',
       stat_prefix: name,
       cluster,
-      idle_timeout: { seconds: 600 },
-      max_connect_attempts: { value: 3 },
+      idle_timeout: { seconds: idleSeconds },
+      max_connect_attempts: { value: tries },
       ...(accessLog ? { access_log: [TCP_ACCESS_LOG] } : {}),
     },
   };
 }
 
-function udpListener(listener: StreamListener, options: StreamListenerOptions): ListenerMessage {
+function udpListener(
+  listener: StreamListener,
+  settings: StreamSettings,
+  options: StreamListenerOptions,
+): ListenerMessage {
   const { name, port } = listener;
-  return { name, ...everyAddress(port, options, 'udp'), listener_filters: [udpProxy(listener, options)] };
+  return { name, ...everyAddress(port, options, 'udp'), listener_filters: [udpProxy(listener, settings, options)] };
 }
 
-function udpProxy({ name, cluster }: StreamListener, { accessLog = false }: AccessLogOptions): ListenerFilter {
+const MAX_UDP_IDLE_SECONDS = 60;
+
+function udpProxy(
+  { name, cluster }: StreamListener,
+  { idleSeconds }: StreamSettings,
+  { accessLog = false }: AccessLogOptions,
+): ListenerFilter {
   return {
     name: 'envoy.filters.udp_listener.udp_proxy',
     typed_config: {
@@ -49,7 +73,7 @@ function udpProxy({ name, cluster }: StreamListener, { accessLog = false }: Acce
       stat_prefix: name,
       // nginx ends a session with its first answer, and one without an answer after 600 s. Envoy can do the latter only, and
       // each session holds a socket.
-      idle_timeout: { seconds: 60 },
+      idle_timeout: { seconds: Math.min(idleSeconds, MAX_UDP_IDLE_SECONDS) },
       matcher: {
         on_no_match: {
           action: {

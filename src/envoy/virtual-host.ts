@@ -6,6 +6,7 @@ import type {
 import { DEFAULT_HOST } from '../model/proxy-model.ts';
 import { withCanaries } from './canaries.ts';
 import type { HostView } from './http-view.ts';
+import { KEPT_BODY_BYTES } from './policies/bodies.ts';
 import { applyPolicies } from './policies/index.ts';
 import { RETRIES } from './policies/retries.ts';
 import { otherSpellings } from './protected-paths.ts';
@@ -73,8 +74,8 @@ const MALFORMED_HOST: RouteMessage = {
   direct_response: { status: 400 },
 };
 
-/** Bodies as large as the filters let through can be sent again; Envoy's default keeps no more than a connection's buffer. */
+/** For bodies that may have to be sent again Envoy's default keeps no more than a connection's buffer. */
 const FORWARDING = {
   retry_policy: RETRIES,
-  request_body_buffer_limit: { value: 1024 * 1024 },
+  request_body_buffer_limit: { value: KEPT_BODY_BYTES },
 } satisfies Partial<VirtualHostMessage>;

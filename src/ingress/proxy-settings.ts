@@ -8,6 +8,7 @@ import {
   SETTINGS,
 } from '../model/settings.ts';
 import type { ConfigMapValues } from './config-map/keys.ts';
+import { clientSettings, keptConnections, nginxTuning, streamSettings } from './connection-settings.ts';
 import type { GlobalHeaders } from './global-headers.ts';
 import { GLOBAL, type GlobalOptions } from './global-options.ts';
 
@@ -38,11 +39,17 @@ function settingsOf(values: ConfigMapValues, headers: HeaderSettings): ProxySett
       underscoresInHeaders: values['enable-underscores-in-headers'],
     },
     headers,
+    clients: clientSettings(values),
     upstream: {
       connectTimeoutSeconds: values['proxy-connect-timeout'],
       loadBalancing: values['load-balance'],
+      httpVersion: values['proxy-http-version'],
+      kept: keptConnections(values),
+      answerHeadersKb: Math.max(Math.ceil(values['proxy-buffer-size'] / 1024), values['grpc-buffer-size-kb']),
       resolvesIpv6: !values['disable-ipv6-dns'],
     },
+    streams: streamSettings(values),
+    nginx: nginxTuning(values),
   };
 }
 

@@ -3,6 +3,7 @@
  * Tables are keyed as said at `ProxyModel`.
  */
 import type { Table } from '../derive.ts';
+import type { AnswerBuffering, Pace, RequestBuffering } from './buffering.ts';
 import type { Canary } from './canary.ts';
 import type { CorsPolicy } from './cors.ts';
 import type { Diagnostic } from './diagnostic.ts';
@@ -111,10 +112,19 @@ export interface RoutePolicy {
   readonly httpsRedirect?: HttpsRedirect;
   /** The backend is another than the one that the requests are for, and is told so. */
   readonly standsInFor?: StandsInFor;
+  /** How bodies of requests are held; `DEFAULT_REQUEST_BUFFERING` if absent. */
+  readonly requestBuffering?: RequestBuffering;
+  /** How answers are held; `DEFAULT_ANSWER_BUFFERING` if absent. */
+  readonly answerBuffering?: AnswerBuffering;
+  /** How fast answers are sent; as fast as possible if absent. */
+  readonly pace?: Pace;
   /** When a request is sent to another endpoint; `DEFAULT_RETRIES` if absent. */
   readonly retries?: Retries;
-  /** How long a backend may be silent, and how long it may take nothing of a request; 60 s each if absent. */
-  readonly timeouts?: { readonly readSeconds: number; readonly sendSeconds: number };
+  /**
+   * How long a backend may be silent, and how long it may take nothing of a request; 60 s each if absent. `bodySeconds`: how long
+   * a client may pause in a body, where that is longer.
+   */
+  readonly timeouts?: { readonly readSeconds: number; readonly sendSeconds: number; readonly bodySeconds?: number };
   /** Clients of other addresses than those of `allow`, where that is not empty, and those of `deny`, are answered 403. */
   readonly addresses?: { readonly allow: readonly Network[]; readonly deny: readonly Network[] };
   /** What answers tell browsers about pages of other origins; `OPTIONS` is answered 204 before anything else is looked at. */
@@ -169,10 +179,17 @@ export interface ServicePort {
   readonly port: string;
 }
 
+/** Of what is no HTTP/2. */
+export type HttpVersion = '1.0' | '1.1';
+
 /** How a cluster differs from others of its Service port: one optional field per feature. */
 export interface ClusterPolicy {
   /** A connection begins with a PROXY protocol header (version 1) that names the client. */
   readonly proxyProtocol?: true;
+  /** How large the headers of an answer may be, in KiB; that of the settings, or what the proxy takes anyway, if absent. */
+  readonly answerHeadersKb?: number;
+  /** In which requests are sent; that of the settings if absent. */
+  readonly httpVersion?: HttpVersion;
   /** How long an endpoint may take to accept a connection; that of the settings if absent. */
   readonly connectTimeoutSeconds?: number;
   /** What endpoints speak; HTTP/1.1 without TLS if absent. */

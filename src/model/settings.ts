@@ -1,6 +1,15 @@
+import {
+  type ClientSettings,
+  DEFAULT_CLIENTS,
+  DEFAULT_KEPT,
+  DEFAULT_STREAMS,
+  type KeptConnections,
+  type StreamSettings,
+} from './connection-settings.ts';
 import type { HeaderChanges } from './headers.ts';
 import type { LoadBalancing } from './load-balancing.ts';
-import type { Network } from './proxy-model.ts';
+import { DEFAULT_TUNING, type NginxTuning } from './nginx-tuning.ts';
+import type { HttpVersion, Network } from './proxy-model.ts';
 
 /** What holds for the proxy as a whole: for all hosts, or for all clusters. */
 export interface ProxySettings {
@@ -9,7 +18,10 @@ export interface ProxySettings {
   readonly forwarded: ForwardedSettings;
   readonly http: HttpSettings;
   readonly headers: HeaderSettings;
+  readonly clients: ClientSettings;
   readonly upstream: UpstreamSettings;
+  readonly streams: StreamSettings;
+  readonly nginx: NginxTuning;
 }
 
 /** How connections arrive. */
@@ -83,6 +95,10 @@ export interface UpstreamSettings {
   /** Whether names of ExternalName Services are resolved to addresses of IPv6 too. */
   readonly resolvesIpv6: boolean;
   readonly loadBalancing: LoadBalancing;
+  readonly kept: KeptConnections;
+  readonly httpVersion: HttpVersion;
+  /** How large the headers of an answer may be, at least, in KiB. */
+  readonly answerHeadersKb: number;
 }
 
 /** The only key of `ProxyModel.settings`. */
@@ -107,5 +123,15 @@ export const DEFAULT_SETTINGS: ProxySettings = {
     response: { set: [], remove: [] },
     request: { set: [], remove: [] },
   },
-  upstream: { connectTimeoutSeconds: 5, loadBalancing: 'round_robin', resolvesIpv6: true },
+  clients: DEFAULT_CLIENTS,
+  upstream: {
+    connectTimeoutSeconds: 5,
+    loadBalancing: 'round_robin',
+    resolvesIpv6: true,
+    kept: DEFAULT_KEPT,
+    httpVersion: '1.1',
+    answerHeadersKb: 4,
+  },
+  streams: DEFAULT_STREAMS,
+  nginx: DEFAULT_TUNING,
 };

@@ -1,4 +1,6 @@
 /** What a template of nginx.conf sees. Text is of the class that its context in the configuration asks for (`quote.ts`). */
+import type { ClientSettings, KeptConnections, StreamSettings } from '../model/connection-settings.ts';
+import type { NginxTuning } from '../model/nginx-tuning.ts';
 import type { Expanded, Literal, NginxParameter, Pattern } from './quote.ts';
 
 /** The whole configuration, called `it` in a template. */
@@ -42,6 +44,16 @@ export interface NginxSettings {
   readonly strictTransportSecurity: string;
   /** Whose `Server` header clients see. */
   readonly serverHeader: 'none' | 'proxy' | 'backend';
+  /** Connections of clients. */
+  readonly clients: ClientSettings;
+  /** Connections to backends that are kept. */
+  readonly kept: KeptConnections;
+  /** Connections of TCP services, and datagrams of UDP services. */
+  readonly streamTimes: StreamSettings;
+  /** What nginx alone has. */
+  readonly tuning: NginxTuning;
+  /** `proxy_http_version` */
+  readonly httpVersion: '1.0' | '1.1';
   /** `proxy_connect_timeout`, in seconds. */
   readonly connectTimeout: number;
   /** How addresses are chosen where a location says nothing else. */

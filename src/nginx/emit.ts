@@ -1,6 +1,7 @@
 /** The model as what a template of nginx.conf sees. */
 import type { Engine, Key, Reader, Table } from '../derive.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
+import type { NginxTuning } from '../model/nginx-tuning.ts';
 import {
   type Address,
   type BackendSecret,
@@ -235,9 +236,11 @@ function settings(
   options: NginxEmitOptions,
   { servers, defaultFile }: { readonly servers: readonly NginxServer[]; readonly defaultFile: string | undefined },
 ): NginxSettings {
-  const { workerProcesses = 'auto', maxOpenFiles = 0, accessLog } = options;
   const current = read(settings, SETTINGS) ?? DEFAULT_SETTINGS;
-  const { blocked, http, upstream, listener } = current;
+  const { blocked, http, upstream, listener, clients, streams, nginx: tuning } = current;
+  // What was said when this process was started counts more than the ConfigMap.
+  const { workerProcesses = tuning.workerProcesses, accessLog } = options;
+  const maxOpenFiles = tuning.workerOpenFiles || (options.maxOpenFiles ?? 0);
   return {
     ...forwardedSettings(current),
     addresses: listenAddresses(listener, options),
@@ -247,6 +250,11 @@ function settings(
     underscoresInHeaders: http.underscoresInHeaders,
     blocked: blockedClients(blocked),
     ...headersOfAll(current),
+    clients,
+    kept: upstream.kept,
+    httpVersion: upstream.httpVersion,
+    streamTimes: streams,
+    tuning,
     connectTimeout: upstream.connectTimeoutSeconds,
     loadBalancing: upstream.loadBalancing,
     httpPort: read(listeners, 'http')?.port ?? 80,
@@ -261,7 +269,7 @@ function settings(
     luaFolder: options.luaFolder,
     folder: options.folder,
     resolvers: options.resolvers,
-    ...serverNamesHash(servers),
+    ...serverNamesHash(servers, tuning),
     defaultCertificate: defaultFile ?? `${options.folder}/default.pem`,
   };
 }
@@ -275,12 +283,15 @@ const NAMES_IN_A_BUCKET = 8;
  * Sizes of the hash table of server names. nginx looks for a size at which no bucket is too full, for which there has to be room. The
  * table grows in powers of two so that a new host seldom changes it.
  */
-function serverNamesHash(servers: readonly NginxServer[]) {
+function serverNamesHash(servers: readonly NginxServer[], tuning: NginxTuning) {
   const longest = servers.reduce((length, { host }) => Math.max(length, host.length), 0);
   const nameBytes = POINTER_BYTES + Math.ceil((longest + 2) / POINTER_BYTES) * POINTER_BYTES;
   return {
-    serverNamesHashBucketSize: powerOfTwo(NAMES_IN_A_BUCKET * nameBytes + POINTER_BYTES, 64),
-    serverNamesHashMaxSize: powerOfTwo(servers.length * 2, 1024),
+    serverNamesHashBucketSize: Math.max(
+      powerOfTwo(NAMES_IN_A_BUCKET * nameBytes + POINTER_BYTES, 64),
+      tuning.serverNamesHashBucketSize,
+    ),
+    serverNamesHashMaxSize: Math.max(powerOfTwo(servers.length * 2, 1024), tuning.serverNamesHashMaxSize),
   };
 }
 

@@ -4,6 +4,7 @@ import type { ObjectKey } from '../model/object-ref.ts';
 import type { ClusterPolicy, Route, RoutePolicy } from '../model/proxy-model.ts';
 import { standInHeaders } from '../model/stand-in.ts';
 import { type BackendFiles, backendTlsDirectives } from './backend-tls.ts';
+import { bufferSizes } from './buffering.ts';
 import type { NginxDirective, NginxLocation } from './config.ts';
 import { grpcDirective } from './grpc.ts';
 import { changedResponseHeaders, corsPatch } from './headers.ts';
@@ -38,6 +39,20 @@ const handlers: { readonly [K in keyof Required<RoutePolicy>]: Handler<K> } = {
   // Where requests are passed on: server.ts and upstream.ts.
   hashBy: () => ({}),
   responseHeaders: changedResponseHeaders,
+  requestBuffering: ({ complete, memoryBytes }) =>
+    directives(['proxy_request_buffering', onOff(complete)], ['client_body_buffer_size', memoryBytes]),
+  answerBuffering: (answer) => {
+    const { buffer, number, busy, file } = bufferSizes(answer);
+    return directives(
+      ['proxy_buffering', onOff(answer.ahead)],
+      ['proxy_buffer_size', buffer],
+      ['proxy_buffers', number, buffer],
+      ['proxy_busy_buffers_size', busy],
+      ['proxy_max_temp_file_size', file],
+    );
+  },
+  pace: ({ kilobytes, after }) =>
+    directives(['limit_rate', `${kilobytes}k`], ...(after > 0 ? [['limit_rate_after', `${after}k`] as const] : [])),
   retries: ({ on, nonIdempotent, tries, withinSeconds }) =>
     directives(
       ['proxy_next_upstream', ...(on.length === 0 ? ['off'] : on), ...(nonIdempotent ? ['non_idempotent'] : [])],
@@ -69,6 +84,9 @@ const clusterHandlers: {
     context: PolicyContext,
   ) => LocationPatch;
 } = {
+  // Of the location: `answerBuffering`.
+  answerHeadersKb: () => ({}),
+  httpVersion: (version) => directives(['proxy_http_version', version]),
   // Written where requests are passed on: server.ts.
   backendProtocol: () => ({}),
   backendTls: (value, { backendFiles }) => ({ directives: backendTlsDirectives(value, backendFiles(value.secret)) }),
@@ -83,6 +101,10 @@ const clusterHandlers: {
   // Of endpoints: src/ingress/endpoints.ts.
   serviceUpstream: () => ({}),
 };
+
+function onOff(value: boolean): string {
+  return value ? 'on' : 'off';
+}
 
 function directives(...list: readonly (readonly [name: string, ...parameters: NginxDirective['parameters']])[]) {
   return { directives: list.map(([name, ...parameters]) => ({ name, parameters })) };

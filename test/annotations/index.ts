@@ -7,18 +7,12 @@ import { backendProtocol } from './backend-protocol.ts';
 import { backendTls } from './backend-tls.ts';
 import { blockedClients } from './blocked-clients.ts';
 import { bodySize, bodySizeOfAll, bodySizeUnreadable } from './body-size.ts';
+import { buffering, bufferingOfConfigMap } from './buffering.ts';
 import { canaries } from './canaries.ts';
 import { cors } from './cors.ts';
 import { customHeaders } from './custom-headers.ts';
-import {
-  forwardingDefault,
-  forwardingForeignPeer,
-  forwardingRealIp,
-  forwardingTrusted,
-  forwardingUnreadable,
-  forwardingUnreadablePeers,
-} from './forwarding.ts';
 import { defaultBackend } from './default-backend.ts';
+import { forwardingDefault, forwardingForeignPeer, forwardingRealIp, forwardingTrusted, forwardingUnreadable, forwardingUnreadablePeers } from './forwarding.ts';
 import { globalHeadersDefault, globalHeadersOff, globalHeadersSet, globalHeadersUnreadable } from './global-headers.ts';
 import { httpsRedirect } from './https-redirect.ts';
 import { loadBalancing, loadBalancingOfConfigMap } from './load-balancing.ts';
@@ -36,17 +30,17 @@ import { timeouts } from './timeouts.ts';
 
 export const annotationTables: readonly AnnotationTable[] = [
   ...acceptanceTables,
-  ...addressListsOfConfigMap,
-  ...blockedClients,
-  ...redirectSettings,
-  ...retriesOfConfigMap,
   addressLists,
+  ...addressListsOfConfigMap,
   appRoot,
   backendProtocol,
   backendTls,
+  ...blockedClients,
   bodySize,
   bodySizeOfAll,
   bodySizeUnreadable,
+  buffering,
+  ...bufferingOfConfigMap,
   canaries,
   cors,
   customHeaders,
@@ -62,6 +56,8 @@ export const annotationTables: readonly AnnotationTable[] = [
   globalHeadersSet,
   globalHeadersUnreadable,
   httpsRedirect,
+  loadBalancing,
+  ...loadBalancingOfConfigMap,
   names,
   portsDefault,
   portsSet,
@@ -70,14 +66,14 @@ export const annotationTables: readonly AnnotationTable[] = [
   proxyProtocolAndForwarding,
   proxyProtocolDefault,
   redirects,
-  loadBalancing,
-  ...loadBalancingOfConfigMap,
+  ...redirectSettings,
   requestHeadersDefault,
   requestHeadersSet,
   requestHeadersUnreadable,
   retries,
-  sessionAffinity,
+  ...retriesOfConfigMap,
   serviceUpstream,
   ...serviceUpstreamOfConfigMap,
+  sessionAffinity,
   timeouts,
 ];

@@ -170,6 +170,24 @@ const rows = {
     envoy: 'passed on up to 60 KiB',
     why: 'nothing is gained by the limit',
   },
+  chunkedBody: {
+    what: 'body of a request without a declared length, as a backend sees it',
+    ingressNginx: 'with `Content-Length`, unless `proxy-request-buffering` is `off`',
+    envoy: 'chunked, as it was sent',
+    why: 'Envoy passes bodies on as they come',
+  },
+  largeBodyRetry: {
+    what: 'a request with a body of more than 1 MiB fails at an endpoint',
+    ingressNginx: 'sent to another one',
+    envoy: '502, unless `client-body-buffer-size` is as large',
+    why: 'Envoy passes bodies on as they come, and keeps no more of them',
+  },
+  limitRateAfter: {
+    what: '`limit-rate-after`',
+    ingressNginx: 'the first kilobytes of an answer are not paced',
+    envoy: 'everything is paced',
+    why: 'Envoy has no such setting',
+  },
   declinedUpgrade: {
     what: 'a backend declines an upgrade by a status below 400',
     ingressNginx: 'passed on',

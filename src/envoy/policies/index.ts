@@ -2,7 +2,7 @@
 import type { envoy_config_route_v3_Route as RouteMessage } from '../../gen/messages.ts';
 import type { RoutePolicy } from '../../model/proxy-model.ts';
 import { applyAddresses } from './addresses.ts';
-import { applyBodySize } from './body-size.ts';
+import { applyBodySize, applyPace, applyRequestBuffering } from './bodies.ts';
 import { applyCors } from './cors.ts';
 import { applyHashBy } from './hash-by.ts';
 import type { ApplyPolicy } from './policy.ts';
@@ -14,6 +14,10 @@ import { applyTimeouts } from './timeouts.ts';
 /** In the order in which they are applied: what stands later sees, and may multiply, what those before have made. */
 const policies: { readonly [K in keyof Required<RoutePolicy>]: ApplyPolicy<NonNullable<RoutePolicy[K]>> } = {
   bodySize: applyBodySize,
+  requestBuffering: applyRequestBuffering,
+  // Envoy passes answers on as they come; what its clusters take of headers is theirs.
+  answerBuffering: (_, routes) => routes,
+  pace: applyPace,
   timeouts: applyTimeouts,
   retries: applyRetries,
   addresses: applyAddresses,

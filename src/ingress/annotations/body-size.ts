@@ -1,20 +1,15 @@
 import { annotationFeature } from '../declaration/annotation.ts';
-import { size } from '../declaration/codecs.ts';
-import { HONOURED } from '../declaration/support.ts';
+import { bodyDeclarations as shared } from '../declaration/bodies.ts';
 
 export const bodySize = annotationFeature({
   title: 'Size of request bodies',
   keys: {
     'proxy-body-size': {
-      codec: size,
+      ...shared['proxy-body-size'],
       scope: 'paths',
       risk: 'Medium',
       whenInvalid: 'default',
       configMap: 'proxy-body-size',
-      summary: 'Requests with a larger body are answered 413; `0` for no limit.',
-      example: '8m',
-      envoy: HONOURED,
-      nginx: HONOURED,
     },
   },
   apply(values, { global }) {

@@ -5,6 +5,7 @@ import { appRoot } from './app-root.ts';
 import { backendProtocol } from './backend-protocol.ts';
 import { basicAuth } from './basic-auth.ts';
 import { bodySize } from './body-size.ts';
+import { buffering } from './buffering.ts';
 import { canary } from './canary.ts';
 import { clientCertificates } from './client-certificates.ts';
 import { connectionHeader } from './connection-header.ts';
@@ -14,9 +15,11 @@ import { defaultBackend } from './default-backend.ts';
 import { errorPages } from './error-pages.ts';
 import { externalAuth } from './external-auth.ts';
 import { firewall } from './firewall.ts';
+import { httpVersion } from './http-version.ts';
 import { http2Push } from './http2-push.ts';
 import { httpsRedirect } from './https-redirect.ts';
 import { loadBalancing } from './load-balancing.ts';
+import { pace } from './pace.ts';
 import { rateLimits } from './rate-limits.ts';
 import { redirects } from './redirects.ts';
 import { retries } from './retries.ts';
@@ -31,6 +34,7 @@ export const annotationFeatures: readonly AnnotationFeature[] = [
   backendProtocol,
   basicAuth,
   bodySize,
+  buffering,
   canary,
   clientCertificates,
   connectionHeader,
@@ -42,7 +46,9 @@ export const annotationFeatures: readonly AnnotationFeature[] = [
   firewall,
   http2Push,
   httpsRedirect,
+  httpVersion,
   loadBalancing,
+  pace,
   rateLimits,
   redirects,
   retries,

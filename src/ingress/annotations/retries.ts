@@ -1,5 +1,4 @@
-import { deepEqual } from '../../derive.ts';
-import { DEFAULT_RETRIES } from '../../model/retries.ts';
+import { DEFAULT_RETRIES, type Retries } from '../../model/retries.ts';
 import { annotationFeature } from '../declaration/annotation.ts';
 import { integer, seconds } from '../declaration/codecs.ts';
 import { COUNTED, NO_LIMIT, nextUpstream, SAME_FAILURES } from '../declaration/next-upstream.ts';
@@ -51,9 +50,19 @@ export const retries = annotationFeature({
       tries: tries === 0 ? MAX_TRIES : tries,
       withinSeconds: values['proxy-next-upstream-timeout'] ?? global['proxy-next-upstream-timeout'],
     };
-    return deepEqual(asked, DEFAULT_RETRIES) ? {} : { route: { retries: asked } };
+    return isDefault(asked) ? {} : { route: { retries: asked } };
   },
 });
 
 /** In place of no limit: a Service whose endpoints all fail at once would be asked without end. */
 const MAX_TRIES = 10;
+
+function isDefault({ on, nonIdempotent, tries, withinSeconds }: Retries): boolean {
+  const byDefault = DEFAULT_RETRIES;
+  return (
+    on.join() === byDefault.on.join() &&
+    nonIdempotent === byDefault.nonIdempotent &&
+    tries === byDefault.tries &&
+    withinSeconds === byDefault.withinSeconds
+  );
+}

@@ -43,9 +43,12 @@ export const timeouts = annotationFeature({
     const read = values['proxy-read-timeout'] ?? global['proxy-read-timeout'];
     const send = values['proxy-send-timeout'] ?? global['proxy-send-timeout'];
     const connect = values['proxy-connect-timeout'];
+    const body = global['client-body-timeout'];
     const isDefault = read === DEFAULT_SECONDS && send === DEFAULT_SECONDS;
+    // By default it bounds nothing: connections of another protocol would otherwise rest longer than they are to.
+    const bodySeconds = body > Math.max(read, send, DEFAULT_SECONDS) ? { bodySeconds: body } : {};
     return {
-      ...(!isDefault && { route: { timeouts: { readSeconds: read, sendSeconds: send } } }),
+      ...(!isDefault && { route: { timeouts: { readSeconds: read, sendSeconds: send, ...bodySeconds } } }),
       ...(connect !== undefined && { cluster: { connectTimeoutSeconds: connect } }),
     };
   },

@@ -3,6 +3,7 @@ import type { ConfigMapKey, KeyValues } from '../declaration/config-map-key.ts';
 import { acceptanceKeys } from './acceptance.ts';
 import { accessKeys } from './access.ts';
 import { bodyKeys } from './bodies.ts';
+import { clientConnectionKeys } from './client-connections.ts';
 import { errorPageKeys } from './error-pages.ts';
 import { firewallKeys } from './firewall.ts';
 import { forwardingKeys } from './forwarding.ts';
@@ -10,10 +11,12 @@ import { globalAuthKeys } from './global-auth.ts';
 import { headerKeys } from './headers.ts';
 import { listenerKeys } from './listeners.ts';
 import { loadBalancingKeys } from './load-balancing.ts';
+import { nginxTuningKeys } from './nginx-tuning.ts';
 import { rateLimitKeys } from './rate-limits.ts';
 import { redirectKeys } from './redirects.ts';
 import { requestHeaderKeys } from './request-headers.ts';
 import { retryKeys } from './retries.ts';
+import { streamKeys } from './streams.ts';
 import { upstreamKeys } from './upstream.ts';
 
 /** By the heading of their part of the documentation. */
@@ -21,6 +24,7 @@ const keysByTitle = {
   'Access to backends': accessKeys,
   'Bodies of requests and answers': bodyKeys,
   'Choice of endpoints': loadBalancingKeys,
+  'Connections of clients': clientConnectionKeys,
   'Connections to backends': upstreamKeys,
   'Error pages': errorPageKeys,
   'External authentication': globalAuthKeys,
@@ -28,10 +32,12 @@ const keysByTitle = {
   Headers: headerKeys,
   Forwarding: forwardingKeys,
   Ports: listenerKeys,
+  'nginx itself': nginxTuningKeys,
   'Rate limits': rateLimitKeys,
   Redirects: redirectKeys,
   'Requests of clients': requestHeaderKeys,
   Retries: retryKeys,
+  'TCP and UDP services': streamKeys,
   'Which Ingresses are taken': acceptanceKeys,
 };
 
