@@ -12,7 +12,14 @@ import { canaries } from './canaries.ts';
 import { cors } from './cors.ts';
 import { customHeaders } from './custom-headers.ts';
 import { defaultBackend } from './default-backend.ts';
-import { forwardingDefault, forwardingForeignPeer, forwardingRealIp, forwardingTrusted, forwardingUnreadable, forwardingUnreadablePeers } from './forwarding.ts';
+import {
+  forwardingDefault,
+  forwardingForeignPeer,
+  forwardingRealIp,
+  forwardingTrusted,
+  forwardingUnreadable,
+  forwardingUnreadablePeers,
+} from './forwarding.ts';
 import { globalHeadersDefault, globalHeadersOff, globalHeadersSet, globalHeadersUnreadable } from './global-headers.ts';
 import { httpsRedirect } from './https-redirect.ts';
 import { loadBalancing, loadBalancingOfConfigMap } from './load-balancing.ts';

@@ -12,6 +12,8 @@ export interface SecureBackendOptions {
   /** Versions of TLS that it takes. */
   readonly versions?: { readonly min?: 'TLSv1.2' | 'TLSv1.3'; readonly max?: 'TLSv1.2' | 'TLSv1.3' };
   readonly ciphers?: string;
+  /** Each connection ends with its first answer, so that there is a handshake for each request. */
+  readonly onceOnly?: true;
 }
 
 /**
@@ -19,7 +21,7 @@ export interface SecureBackendOptions {
  * `seen-client` (the common name of the certificate), `seen-version` and `seen-cipher`.
  */
 export async function startSecureBackend(name: string, options: SecureBackendOptions): Promise<Backend> {
-  const { pair, clientAuthority, versions = {}, ciphers } = options;
+  const { pair, clientAuthority, versions = {}, ciphers, onceOnly } = options;
   const answer = echo(name);
   const server = createServer(
     {
@@ -38,6 +40,7 @@ export async function startSecureBackend(name: string, options: SecureBackendOpt
       request.headers['seen-client'] = String(client?.CN ?? 'none');
       request.headers['seen-version'] = String(socket.getProtocol());
       request.headers['seen-cipher'] = socket.getCipher().standardName;
+      if (onceOnly) response.setHeader('connection', 'close');
       answer(request, response);
     },
   );

@@ -177,6 +177,40 @@ describe('a listener that leads to a cluster by itself', () => {
   });
 });
 
+describe('a cluster with secrets', () => {
+  const naming = (name: string, ...secrets: string[]): ResourceChange[] => [
+    { typeUrl: CDS, name, resource: resource(name, '1', { endpoints: 'x', secrets }) },
+  ];
+
+  test('is ready for routes when the client has its endpoints and its secrets', () => {
+    const client = synced();
+    commit(naming('b', 'k'), put(SDS, 'k'), put(RDS, 'r@2'));
+    expect(client.next()).toEqual(['CDS b', 'EDS x']);
+    client.ack(EDS);
+    client.subscribe(SDS, 'k');
+    expect(client.next()).toEqual(['SDS k']);
+    client.ack(SDS);
+    expect(client.next()).toEqual(['RDS r']);
+    expect(gateTimeouts(client)).toBe(0);
+  });
+
+  test('does not wait for secrets that the client has', () => {
+    const client = synced();
+    commit(naming('b', 's'), put(RDS, 'r@2'));
+    client.ack(EDS);
+    expect(client.next()).toEqual(['CDS b', 'EDS x', 'RDS r']);
+  });
+
+  test('waits for the ACK of a secret that changes meanwhile', () => {
+    const client = synced();
+    commit(naming('b', 's'), put(SDS, 's@2'), put(RDS, 'r@2'));
+    client.ack(EDS);
+    expect(client.next()).toEqual(['CDS b', 'EDS x', 'SDS s']);
+    client.ack(SDS);
+    expect(client.next()).toEqual(['RDS r']);
+  });
+});
+
 describe('a cluster that does not warm', () => {
   test('holds up the next clusters for a second at most, and routes of those for another', () => {
     const client = synced();
