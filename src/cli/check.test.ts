@@ -121,6 +121,14 @@ describe('check', () => {
     rmSync(clean, { recursive: true });
   });
 
+  test('finds nothing wrong with the example', async () => {
+    const example = join(import.meta.dirname, '../../examples/annotations');
+    const args = ['check', '--manifests', example, '--configmap', 'default/controller', '--fail-on', 'warning'];
+    const { stdout } = await promisify(execFile)(process.execPath, [join(import.meta.dirname, 'main.ts'), ...args]);
+    expect(stdout).toMatch(/^0 findings$/m);
+    expect(stdout).toContain('whitelist-source-range');
+  });
+
   test('as Markdown: a table for each part', async () => {
     const { stdout } = await check('--output', 'markdown');
     expect(stdout.match(/^## .+$/gm)).toEqual([

@@ -125,7 +125,9 @@ function statesOf({ build, diagnostics }: CheckedWorld): (key: ObjectKey) => Ing
 }
 
 function keyReport(reading: AnnotationReading): KeyReport {
-  const { name, text, outcome } = reading;
+  const { key, text, outcome } = reading;
+  // As written, which may be an older name.
+  const name = key.slice(key.indexOf('/') + 1);
   const report = (state: KeyState, note?: string): KeyReport => ({
     name,
     value: text,
