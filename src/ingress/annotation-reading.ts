@@ -51,10 +51,6 @@ const declaredNames: ReadonlyMap<string, Declared> = new Map(
 /** Every name that is declared, older names included. */
 export const annotationNames: readonly string[] = [...declaredNames.keys()].toSorted();
 
-export function declarationOf(name: string): AnnotationKey | undefined {
-  return declaredNames.get(name)?.declaration;
-}
-
 /**
  * In the order of the names. An older name counts only where the newer one has no content.
  * @param prefix without its slash

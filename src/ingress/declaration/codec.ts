@@ -9,8 +9,6 @@ export interface Codec<V> {
 /** `reason` follows the quoted value: `is no whole number`. */
 export type Decoded<V> = { readonly value: V } | { readonly reason: string };
 
-export type ValueOf<C> = C extends Codec<infer V> ? V : never;
-
 /** A codec for texts of which `parse` makes a value, or `undefined` where they are none. */
 export function codec<V>(expects: string, parse: (text: string) => V | undefined): Codec<V> {
   return {
