@@ -1,3 +1,4 @@
+import { parseForRe2 } from '../model/re2-pattern.ts';
 import type { Template, Variable } from '../model/template.ts';
 
 /** A template as a format string of Envoy, for headers and redirects. What is not there is written as nothing. */
@@ -54,4 +55,14 @@ function operator({ variable, argument = '' }: Variable): string {
     case 'cookie':
       return `%CEL(re.extract(request.headers['cookie'], '^(?:.*?; *)??${argument}=([^;]*).*$', '\\\\1'))%`;
   }
+}
+
+/** What a group of a path's regular expression matches; nothing where there is no such group. */
+export function capturedText(pattern: string, capture: number): string {
+  const parsed = parseForRe2(pattern);
+  if ('reason' in parsed || capture > parsed.captures) return '';
+  // In a format string a per cent sign begins something, in the string of an expression a quote or a backslash does.
+  const expression = parsed.parts.map(({ text }) => text).join('');
+  const quoted = expression.replaceAll('%', '\\x25').replaceAll("'", '\\x27').replaceAll('\\', '\\\\');
+  return `%CEL(re.extract(request.url_path, '(?i)${quoted}', '\\\\${capture}'))%`;
 }

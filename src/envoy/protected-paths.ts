@@ -34,7 +34,8 @@ export function otherSpellings(
     protections[index] !== OPEN && (ofBackends.size > 1 || isClosed(routes[index]));
   const below = pathsBelow(routes, isProtected);
   if (ofBackends.size === 0 || !routes.some((_, index) => isProtected(index))) return [];
-  const spelt = routes.flatMap(({ match }, of) => (below(match) ? [{ match, of }] : []));
+  // Regular expressions take every spelling themselves.
+  const spelt = routes.flatMap(({ match }, of) => (match.kind !== 'regex' && below(match) ? [{ match, of }] : []));
   const headers = [encodes(spelt.map(({ match }) => match))];
   return [
     { message: AMBIGUOUS },
@@ -66,7 +67,7 @@ function pathsBelow(routes: readonly RouteView[], isProtected: (index: number) =
   const prefixes = new Set<string>();
   const exact = new Set<string>();
   routes.forEach(({ match: { kind, path } }, index) => {
-    if (path !== '/' && isProtected(index)) (kind === 'exact' ? exact : prefixes).add(path);
+    if (path !== '/' && kind !== 'regex' && isProtected(index)) (kind === 'exact' ? exact : prefixes).add(path);
   });
   return ({ kind, path }: PathMatch): boolean => {
     if (kind === 'exact' && exact.has(path)) return true;

@@ -7,6 +7,8 @@ import type { envoy_config_route_v3_VirtualHost as VirtualHostMessage } from '..
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { objectRef } from '../model/object-ref.ts';
 import type { HostView, RouteView } from './http-view.ts';
+import { pathExpression } from './path-expression.ts';
+import { isRe2 } from './re2.ts';
 import { findViolations } from './schema-rules.ts';
 import { type HostMessage, hostMessage } from './virtual-host.ts';
 
@@ -51,6 +53,8 @@ const MAX_BODY_BYTES = 4096;
 function codeFaults({ routes }: HostView): Fault[] {
   return routes.flatMap(({ match, action }, route): Fault[] => {
     if (!match.path.startsWith('/')) return [{ route, path: 'match', rule: 'a path begins with /' }];
+    if (match.kind === 'regex' && !isRe2(pathExpression(match.path).match))
+      return [{ route, path: 'match.safe_regex', rule: 'it is an expression of RE2' }];
     if (action.kind !== 'respond' || Buffer.byteLength(action.body) <= MAX_BODY_BYTES) return [];
     return [{ route, path: 'direct_response.body', rule: `a body has at most ${MAX_BODY_BYTES} bytes` }];
   });

@@ -111,6 +111,7 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
     furtherNames,
     availability,
     httpsPort: options.httpsPort,
+    proxy: options.proxy,
     ...backends,
   });
   const streams = deriveStreamServices(engine, { configMaps: state.configMaps, ...backends }, options);

@@ -81,9 +81,9 @@ function isSamePort(a: ClusterReference, b: ClusterReference): boolean {
 }
 
 /** A canary that shares no path with an Ingress of the host. */
-export function reportUnmatched(host: HostName, { ingress, match, field }: Claim): Diagnostic {
+export function reportUnmatched(host: HostName, { ingress, type, path, field }: Claim): Diagnostic {
   const of = host === DEFAULT_HOST ? 'without a host' : `of host ${host}`;
-  const message = `no other Ingress serves the ${match.kind} path ${match.path} ${of}, so this canary takes no requests`;
+  const message = `no other Ingress serves the ${type} path ${path} ${of}, so this canary takes no requests`;
   return diagnose(objectRef('Ingress', ingress.key), 'warning', 'CanaryUnmatched', message, field);
 }
 

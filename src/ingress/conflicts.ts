@@ -1,12 +1,12 @@
 import type { IngressBackend } from '../cluster/objects.ts';
-import { DEFAULT_HOST, type HostName, type PathMatch } from '../model/proxy-model.ts';
+import { DEFAULT_HOST, type HostName } from '../model/proxy-model.ts';
 import { rulesOf } from './lookup-by-host.ts';
+import type { RulePath } from './path.ts';
 import type { ServedIngress } from './served-ingress.ts';
 
-/** An Ingress wants to answer what matches on a host. */
-export interface Claim {
+/** An Ingress wants to answer a path of a host. */
+export interface Claim extends RulePath {
   readonly ingress: ServedIngress;
-  readonly match: PathMatch;
   /** `spec.rules[0].http.paths[0]` or `spec.defaultBackend` */
   readonly field: string;
   readonly backend: IngressBackend;
@@ -19,7 +19,7 @@ export interface LostClaim {
   readonly winner: Claim;
 }
 
-const ROOT: PathMatch = { kind: 'prefix', path: '/' };
+const ROOT: RulePath = { path: '/', type: 'prefix', literal: { match: { kind: 'prefix', path: '/' } } };
 
 /**
  * The claims on a host in order of precedence: Ingresses that have only a default backend (they beat even the `/` of other
@@ -43,20 +43,31 @@ export function idleDefaultBackends(
   winners: readonly Claim[],
 ): { readonly first: ServedIngress; readonly idle: readonly ServedIngress[] } | undefined {
   const [first, ...others] = ingresses.filter((ingress) => !ingress.catchAll);
-  const root = winners.find(({ match }) => match.kind === 'prefix' && match.path === '/');
+  const root = winners.find(({ type, path }) => type === 'prefix' && path === '/');
   if (first === undefined || (root !== undefined && !root.fallback)) return undefined;
   return { first, idle: others.filter(({ defaultBackend }) => defaultBackend !== undefined) };
 }
 
-/** The first claim of a match wins; conflicts are what the loser's user should know about. */
-export function settleClaims(claims: readonly Claim[]): {
+export interface SettledClaims {
   readonly winners: readonly Claim[];
   readonly lost: readonly LostClaim[];
-} {
+}
+
+/** Claims with equal keys want the same requests. */
+export type ClaimKey = (claim: Claim) => string;
+
+/** Where paths are regular expressions, those of one text are the same. */
+export const byText: ClaimKey = ({ type, path }) => `${type} ${path}`;
+
+export const byMatch: ClaimKey = (claim) =>
+  'match' in claim.literal ? `${claim.literal.match.kind} ${claim.literal.match.path}` : byText(claim);
+
+/** The first claim of a path wins; conflicts are what the loser's user should know about. */
+export function settleClaims(claims: readonly Claim[], keyOf: ClaimKey): SettledClaims {
   const winners = new Map<string, Claim>();
   const lost: LostClaim[] = [];
   for (const claim of claims) {
-    const key = matchKey(claim);
+    const key = keyOf(claim);
     const winner = winners.get(key);
     if (winner === undefined) winners.set(key, claim);
     else if (!claim.fallback) lost.push({ claim, winner });
@@ -65,17 +76,16 @@ export function settleClaims(claims: readonly Claim[]): {
 }
 
 /** What a canary wants a part of, by the match that it has to share with a claim. */
-export function canaryClaims(host: HostName, canaries: readonly ServedIngress[]): Map<string, Claim[]> {
+export function canaryClaims(
+  host: HostName,
+  canaries: readonly ServedIngress[],
+  keyOf: ClaimKey,
+): Map<string, Claim[]> {
   const claims = canaries.flatMap((ingress) => [
     ...claimPaths(host, ingress),
     ...(ingress.catchAll ? claimDefault(ingress, false) : []),
   ]);
-  return Map.groupBy(claims, matchKey);
-}
-
-/** Claims with equal keys want the same requests. */
-export function matchKey({ match }: Pick<Claim, 'match'>): string {
-  return `${match.kind} ${match.path}`;
+  return Map.groupBy(claims, keyOf);
 }
 
 function claimPaths(host: HostName, ingress: ServedIngress): Claim[] {
@@ -84,5 +94,5 @@ function claimPaths(host: HostName, ingress: ServedIngress): Claim[] {
 
 function claimDefault(ingress: ServedIngress, fallback: boolean): Claim[] {
   const { defaultBackend: backend } = ingress;
-  return backend === undefined ? [] : [{ ingress, match: ROOT, field: 'spec.defaultBackend', backend, fallback }];
+  return backend === undefined ? [] : [{ ingress, ...ROOT, field: 'spec.defaultBackend', backend, fallback }];
 }

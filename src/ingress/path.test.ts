@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compareMatches, parsePath } from './path.ts';
+import { compareMatches, looksLikePattern, parsePath } from './path.ts';
 
 describe('paths of rules', () => {
   test.each([
@@ -17,7 +17,7 @@ describe('paths of rules', () => {
     ['/.well-known/acme-challenge/', 'Prefix', 'prefix', '/.well-known/acme-challenge'],
     ['/...', 'Prefix', 'prefix', '/...'],
   ])('%j of type %j', (path, type, kind, served) => {
-    expect(parsePath(path, type)).toEqual({ match: { kind, path: served } });
+    expect(parsePath(path, type)).toMatchObject({ type: kind, literal: { match: { kind, path: served } } });
   });
 
   test.each([
@@ -26,6 +26,12 @@ describe('paths of rules', () => {
     ['/foo\n', 'Exact'],
     ['/foo\u0000', 'Exact'],
     ['/bücher', 'Prefix'],
+    ['/foo', 'Regex'],
+  ])('%j of type %j is refused', (path, type) => {
+    expect(parsePath(path, type)).toHaveProperty('reason');
+  });
+
+  test.each([
     ['/foo?x=1', 'Prefix'],
     ['/foo#x', 'Exact'],
     ['/foo\\bar', 'Prefix'],
@@ -34,16 +40,26 @@ describe('paths of rules', () => {
     ['/foo/../bar', 'Exact'],
     ['/foo/.', 'Prefix'],
     ['/foo%2Fbar', 'Exact'],
-    ['/foo', 'Regex'],
-  ])('%j of type %j is refused', (path, type) => {
-    expect(parsePath(path, type)).toHaveProperty('reason');
+  ])('%j of type %j can only be a regular expression', (path, type) => {
+    expect(parsePath(path, type)).toMatchObject({ path, literal: { reason: expect.any(String) } });
+  });
+
+  test.each(['/a(b|c)', '/[a-z]', '/a.*', '/(.*)', '/a\\d', '/a$', '/x{2}'])(
+    '%s looks like a regular expression',
+    (path) => {
+      expect(looksLikePattern(path)).toBe(true);
+    },
+  );
+
+  test.each(['/', '/a.b', '/$metadata', '/c++', '/~x;y=(1', '/a-b_c'])('%s does not', (path) => {
+    expect(looksLikePattern(path)).toBe(false);
   });
 
   test('a prefix never ends in a slash but for the root', () => {
     fc.assert(
       fc.property(fc.webPath(), (path) => {
         const parsed = parsePath(path, 'Prefix');
-        if ('match' in parsed) expect(parsed.match.path).toMatch(/^\/$|[^/]$/);
+        if ('literal' in parsed && 'match' in parsed.literal) expect(parsed.literal.match.path).toMatch(/^\/$|[^/]$/);
       }),
     );
   });

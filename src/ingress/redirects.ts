@@ -3,7 +3,6 @@ import {
   DEFAULT_HOST,
   type HostName,
   type HttpsRedirect,
-  type PathMatch,
   type RedirectStatus,
   type RouteAction,
   type VirtualHost,
@@ -48,7 +47,7 @@ export function appRootAction(path: Template): RouteAction {
  */
 export function httpsRedirectOf(
   { httpsRedirect, portInRedirects }: HostEffects,
-  { path }: PathMatch,
+  path: string,
   { tls, httpsPort }: { readonly tls: boolean; readonly httpsPort: number },
 ): HttpsRedirect | undefined {
   if (httpsRedirect === undefined) return undefined;

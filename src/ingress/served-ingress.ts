@@ -2,25 +2,17 @@ import type { ConfigMap, Ingress, IngressBackend, IngressTls, Secret, Service } 
 import type { Engine, Reader, Table } from '../derive.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { type ObjectKey, objectKey, objectRef } from '../model/object-ref.ts';
-import {
-  type ClusterPolicy,
-  DEFAULT_HOST,
-  type HostName,
-  type PathMatch,
-  type RoutePolicy,
-} from '../model/proxy-model.ts';
+import { type ClusterPolicy, DEFAULT_HOST, type HostName, type RoutePolicy } from '../model/proxy-model.ts';
 import type { AcceptedIngress, AcceptOptions } from './accepted.ts';
 import { type AnnotationReading, readAnnotations } from './annotation-reading.ts';
 import { reportAnnotations } from './annotation-report.ts';
 import { DEFAULT_VALUES } from './config-map/reading.ts';
 import type { CanaryRules, FeatureContext, HostEffects } from './declaration/annotation.ts';
-import { parseBool } from './declaration/codecs.ts';
-import { contentOf } from './declaration/content.ts';
 import { diagnose, quote } from './diagnose.ts';
 import { effectsOf } from './effects.ts';
 import { GLOBAL, type GlobalOptions } from './global-options.ts';
 import { parseHost } from './host.ts';
-import { parsePath } from './path.ts';
+import { parsePath, type RulePath } from './path.ts';
 import { missingProtections, type Protection } from './protective.ts';
 
 export type IngressOptions = Pick<AcceptOptions, 'annotationsPrefix' | 'proxy'>;
@@ -54,8 +46,6 @@ export interface ServedIngress {
   readonly host: HostEffects;
   /** Set for a canary: it serves no path of its own, and nothing else of it counts but its backends. */
   readonly canary?: CanaryRules;
-  /** Its paths are meant as regular expressions, which turns the whole host to regular expressions in ingress-nginx. */
-  readonly regex: boolean;
 }
 
 export interface ServedRule {
@@ -65,8 +55,7 @@ export interface ServedRule {
   readonly paths: readonly ServedPath[];
 }
 
-export interface ServedPath {
-  readonly match: PathMatch;
+export interface ServedPath extends RulePath {
   /** `spec.rules[0].http.paths[0]` */
   readonly field: string;
   readonly backend: IngressBackend;
@@ -150,7 +139,6 @@ function serve(
     route: effects.route,
     cluster: effects.cluster,
     host: effects.host,
-    regex: isOn(ingress, `${prefix}/use-regex`) || contentOf(annotations, `${prefix}/rewrite-target`) !== undefined,
   };
   return { served, diagnostics };
 }
@@ -189,7 +177,6 @@ function serveCanary(
     cluster: effects.cluster,
     host: {},
     ...(effects.canary && { canary: effects.canary }),
-    regex: false,
   };
   const reports = reportAnnotations(ingress, { readings: counting, effects, global: context.global });
   return { served, diagnostics: [...diagnostics, ...reports, ...reportIgnored(ingress, ignored)] };
@@ -230,7 +217,7 @@ function servePaths(ingress: Ingress, rule: number, diagnostics: Diagnostic[]): 
   return (ingress.rules[rule]?.paths ?? []).flatMap(({ path, pathType, backend }, index) => {
     const field = `spec.rules[${rule}].http.paths[${index}]`;
     const parsed = parsePath(path, pathType);
-    if ('match' in parsed) return [{ match: parsed.match, field, backend }];
+    if (!('reason' in parsed)) return [{ ...parsed, field, backend }];
     const message = `path ${quote(path ?? '')} ${parsed.reason}; it is not served`;
     diagnostics.push(diagnose(ref, 'error', 'IngressPathInvalid', message, `${field}.path`));
     return [];
@@ -243,9 +230,4 @@ function reportUnusedTls(ingress: Ingress, rules: readonly ServedRule[]): Diagno
   const message =
     'no rule that is served names a host, so spec.tls is without effect: the default certificate answers, and plain HTTP is not redirected';
   return [diagnose(objectRef('Ingress', objectKey(ingress)), 'warning', 'TlsWithoutHost', message, 'spec.tls')];
-}
-
-function isOn(ingress: Ingress, key: string): boolean {
-  const content = contentOf(ingress.annotations, key);
-  return content !== undefined && parseBool(content) === true;
 }

@@ -340,12 +340,16 @@ describe('what protects is never served open', () => {
     expect(made.complaints()).toEqual([`IngressRefused Ingress shop/guarded ${fieldOf('server-snippet')}`]);
   });
 
-  test('so do regular expressions beside something protective, since nobody can tell what it covers', () => {
+  test('a regular expression is closed where it stands, what it does not match stays open', () => {
     const made = world(
       guarded({ 'auth-url': 'http://auth', 'use-regex': 'true' }, { '/(admin|private)/.*': 'web:80' }),
-      ingress('shop/open', on({ '/': 'web:80' })),
+      ingress('shop/open', on({ '/': 'web:80', '/(admin|private)/public/.*': 'web:80' })),
     );
-    expect(made.routes(host).at(-1)).toBe('prefix / → 503');
+    expect(made.routes(host)).toEqual([
+      'regex /(admin|private)/public/.* → shop/web/80 (https)',
+      'regex /(admin|private)/.* → 503',
+      'prefix / → shop/web/80 (https)',
+    ]);
   });
 
   test('the default backend behind a protected host is closed, its 404 is not', () => {

@@ -4,7 +4,6 @@ import { objectRef } from '../model/object-ref.ts';
 import {
   DEFAULT_HOST,
   type HostName,
-  type PathMatch,
   type Route,
   type RouteAction,
   type RoutePolicy,
@@ -14,24 +13,20 @@ import { policyOfRedirect } from '../model/redirect-policy.ts';
 import { type BackendSources, reportBackend, resolveBackend } from './backend.ts';
 import { byScheme } from './by-scheme.ts';
 import { reportUnmatched, resolveCanaries } from './canary.ts';
-import {
-  type Claim,
-  canaryClaims,
-  claimsOn,
-  idleDefaultBackends,
-  type LostClaim,
-  matchKey,
-  settleClaims,
-} from './conflicts.ts';
+import { type Claim, canaryClaims, idleDefaultBackends, type LostClaim } from './conflicts.ts';
+import type { ProxyName } from './declaration/support.ts';
 import { DEFAULT_BACKEND, type DefaultBackend } from './default-backend.ts';
-import { diagnose } from './diagnose.ts';
+import { diagnose, quote } from './diagnose.ts';
 import type { MergedEffects } from './effects.ts';
 import type { FurtherName } from './further-names.ts';
 import { GLOBAL, type GlobalOptions } from './global-options.ts';
+import { hostPaths, type Place, rewritesRest } from './host-paths.ts';
+import { reportPaths } from './host-report.ts';
 import { canariesOf, type HostIndex, ingressesOf } from './ingresses-by-host.ts';
 import { HEALTHY, NOT_FOUND, UNAVAILABLE } from './pages.ts';
-import { compareMatches } from './path.ts';
-import { appRootAction, httpsRedirectOf, redirectAction, redirectingHost } from './redirects.ts';
+import { policyOfPath } from './path-policy.ts';
+import { literalBeginning, pathRewrite, patternProblem } from './path-rewrite.ts';
+import { appRootAction, redirectAction, redirectingHost } from './redirects.ts';
 import type { ServedIngress } from './served-ingress.ts';
 import { withStandIn } from './stand-in.ts';
 import type { HostTls } from './tls.ts';
@@ -46,6 +41,7 @@ export interface VirtualHostSources extends BackendSources {
   /** Of backends with a stand-in. */
   readonly availability: Table<boolean>;
   readonly httpsPort: number;
+  readonly proxy: ProxyName;
 }
 
 const NO_POLICY: RoutePolicy = {};
@@ -101,7 +97,7 @@ interface HostContext {
 function buildVirtualHost(host: HostName, read: Reader, sources: VirtualHostSources, name = host): VirtualHost {
   const ingresses = ingressesOf(host, read, sources.hosts);
   const diagnostics: Diagnostic[] = [];
-  const protectors = ingresses.filter((ingress) => protectsHost(ingress, ingresses));
+  const protectors = ingresses.filter(protectsHost);
   const globallyClosed = (read(sources.globalOptions, GLOBAL)?.protective.length ?? 0) > 0;
   const context: HostContext = {
     host,
@@ -113,17 +109,17 @@ function buildVirtualHost(host: HostName, read: Reader, sources: VirtualHostSour
     closed: globallyClosed || protectors.length > 0,
     diagnostics,
   };
-  const { winners, lost } = settleClaims(claimsOn(host, ingresses));
-  const canaries = canaryClaims(host, canariesOf(host, read, sources.hosts));
-  const routes = winners
-    .toSorted((a, b) => compareMatches(a.match, b.match))
-    .map((claim) => claimedRoute(claim, canaries.get(matchKey(claim)) ?? [], context));
-  for (const claim of winners) canaries.delete(matchKey(claim));
+  const paths = hostPaths(host, ingresses);
+  const { winners, lost, keyOf } = paths;
+  const canaries = canaryClaims(host, canariesOf(host, read, sources.hosts), keyOf);
+  const routes = paths.places.map((place) => claimedRoute(place, canaries.get(keyOf(place.claim)) ?? [], context));
+  for (const claim of winners) canaries.delete(keyOf(claim));
   const appRoot = appRootRoute(context);
   const reports = [
     ...[...canaries.values()].flat().map((claim) => reportUnmatched(host, claim)),
     ...lost.map((conflict) => reportConflict(host, conflict)),
     ...reportIdleDefaults(host, ingresses, winners),
+    ...reportPaths(host, paths),
     ...reportClosedNeighbours(context, protectors[0]),
     ...diagnostics,
   ];
@@ -131,17 +127,40 @@ function buildVirtualHost(host: HostName, read: Reader, sources: VirtualHostSour
 }
 
 /** @param canaries those that want a part of its requests. */
-function claimedRoute(claim: Claim, canaries: readonly Claim[], context: HostContext): Route {
-  const { ingress, match, field } = claim;
+function claimedRoute({ claim, match, rewrites }: Place, canaries: readonly Claim[], context: HostContext): Route {
+  const { ingress, field, backend } = claim;
   const origin = { ingress: ingress.key, field };
+  const rewrite = rewrites ? pathRewrite(ingress, match.path) : undefined;
+  const problem = match.kind === 'regex' ? patternProblem(match.path, rewrite, context.sources.proxy) : undefined;
+  if (problem !== undefined) return unsupported(claim, { problem, match }, context);
   // A denied location answers before it redirects, as in ingress-nginx.
   if (context.closed || ingress.protections.length > 0)
     return { match, action: UNAVAILABLE, policy: NO_POLICY, origin };
   const redirect = ingress.catchAll ? undefined : redirectAction(ingress.host, context.name);
   if (redirect !== undefined) return { match, action: redirect, policy: policyOfRedirect(ingress.route), origin };
-  const action = forward(claim, canaries, context);
-  const route = { match, action, policy: policyOf(ingress, match, context), origin };
+  const policy = policyOfPath(ingress, { path: match.path, rewrite, backend }, tlsOf(context));
+  const route = { match, action: forward(claim, canaries, context), policy, origin };
   return withStandIn(route, claim, context.read, context.sources.availability);
+}
+
+function tlsOf({ tls, sources: { httpsPort } }: HostContext) {
+  return { tls, httpsPort };
+}
+
+/** What cannot be told apart from the rest must not be served by another path: all that may be meant is closed. */
+function unsupported(
+  { ingress, field }: Claim,
+  { problem, match: { path } }: { readonly problem: string; readonly match: Route['match'] },
+  { host, diagnostics }: HostContext,
+): Route {
+  const beginning = literalBeginning(path);
+  const message = `path ${quote(path)} of host ${host} ${problem}; what begins with ${beginning} and no longer path takes answers 503`;
+  diagnostics.push(
+    diagnose(objectRef('Ingress', ingress.key), 'error', 'PathPatternUnsupported', message, `${field}.path`),
+  );
+  const match =
+    beginning === '/' ? ({ kind: 'prefix', path: '/' } as const) : ({ kind: 'regex', path: beginning } as const);
+  return { match, action: UNAVAILABLE, policy: NO_POLICY, origin: { ingress: ingress.key, field } };
 }
 
 /** The redirect of `/` on the host, for the first Ingress that asks for it; a closed one does not. */
@@ -155,16 +174,6 @@ function appRootRoute({ ingresses, closed }: HostContext): Route[] {
   return [{ match, action: appRootAction(ingress.host.appRoot), policy: NO_POLICY, origin }];
 }
 
-/** The policy of a path of an open Ingress; where there is none, of what the ConfigMap asks for. */
-function policyOf(
-  { route, host }: Pick<ServedIngress, 'route' | 'host'>,
-  match: PathMatch,
-  { tls, sources: { httpsPort } }: HostContext,
-): RoutePolicy {
-  const httpsRedirect = httpsRedirectOf(host, match, { tls, httpsPort });
-  return httpsRedirect === undefined ? route : { ...route, httpsRedirect };
-}
-
 function forward({ ingress, field, backend }: Claim, canaries: readonly Claim[], context: HostContext): RouteAction {
   const { read, sources, diagnostics } = context;
   const { cluster, problem } = resolveBackend(read, sources, ingress, backend);
@@ -176,13 +185,13 @@ function forward({ ingress, field, backend }: Claim, canaries: readonly Claim[],
 
 /** Adds what every host has: an answer for every path, and on the default server the health check. */
 function complete(routes: readonly Route[], context: HostContext): Route[] {
-  const claims = (kind: 'exact' | 'prefix', path: string) =>
-    routes.some(({ match }) => match.kind === kind && match.path === path);
+  const claims = (path: string, kind?: 'prefix') =>
+    routes.some(({ match }) => match.path === path && (kind === undefined || match.kind === kind));
   const completed = [...routes];
-  if (context.host === DEFAULT_HOST && !claims('exact', HEALTH_PATH) && !claims('prefix', HEALTH_PATH)) {
+  if (context.host === DEFAULT_HOST && !claims(HEALTH_PATH)) {
     completed.unshift({ match: { kind: 'exact', path: HEALTH_PATH }, action: HEALTHY, policy: NO_POLICY });
   }
-  if (!claims('prefix', '/')) completed.push(lastRoute(context));
+  if (!claims('/', 'prefix')) completed.push(lastRoute(context));
   return completed;
 }
 
@@ -198,8 +207,9 @@ function lastRoute(context: HostContext): Route {
   if (redirect !== undefined && isOpen)
     return { match, action: redirect, policy: policyOfRedirect(ingresses[0]?.route ?? {}) };
   const effects = ingresses[0] ?? read(sources.defaultEffects, GLOBAL) ?? NO_EFFECTS;
+  const rewrite = rewritesRest(effects) ? pathRewrite(effects, match.path) : undefined;
   // Sessions are kept with the backends of Ingresses alone.
-  const { affinity: _, ...policy } = policyOf(effects, match, context);
+  const { affinity: _, ...policy } = policyOfPath(effects, { path: match.path, rewrite }, tlsOf(context));
   const cluster = read(sources.defaultBackend, DEFAULT_BACKEND)?.cluster;
   if (cluster === undefined) return { match, action: NOT_FOUND, policy };
   const closed = context.closed || (context.ingresses[0]?.protections.length ?? 0) > 0;
@@ -207,13 +217,9 @@ function lastRoute(context: HostContext): Route {
   return { match, action: { kind: 'forward', cluster, withoutEndpoints: 404 }, policy };
 }
 
-/**
- * Whether all paths of the host have to be closed for this Ingress: by what ingress-nginx applies to the whole host, or because
- * the host's paths are regular expressions, which are not compiled yet, so that what is protected cannot be told from the rest.
- */
-function protectsHost(ingress: ServedIngress, neighbours: readonly ServedIngress[]): boolean {
-  if (ingress.protections.some(({ hostWide }) => hostWide)) return true;
-  return ingress.protections.length > 0 && neighbours.some(({ regex }) => regex);
+/** Whether all paths of the host have to be closed for this Ingress, by what ingress-nginx applies to the whole host. */
+function protectsHost({ protections }: ServedIngress): boolean {
+  return protections.some(({ hostWide }) => hostWide);
 }
 
 /** Ingresses that are closed although they carry nothing protective themselves. */
@@ -227,8 +233,8 @@ function reportClosedNeighbours({ host, ingresses }: HostContext, protector: Ser
 }
 
 function reportConflict(host: HostName, { claim, winner }: LostClaim): Diagnostic {
-  const { kind, path } = claim.match;
-  const message = `${kind} path ${path} of host ${host} belongs to Ingress ${winner.ingress.key} (${winner.field}), which is older or comes first`;
+  const { type, path } = claim;
+  const message = `${type} path ${path} of host ${host} belongs to Ingress ${winner.ingress.key} (${winner.field}), which is older or comes first`;
   return diagnose(objectRef('Ingress', claim.ingress.key), 'error', 'PathConflict', message, claim.field);
 }
 

@@ -48,6 +48,11 @@ export const diagnosticCodes = {
   IngressHostInvalid: 'A host that is no DNS name; its rule is not served.',
   IngressHostNormalized: 'A host in upper case or with a dot at its end; it is served as the name that it means.',
   IngressPathInvalid: 'A path that is not absolute or holds characters that no request can carry; it is not served.',
+  PathPatternUnsupported:
+    'A path is a regular expression that the proxy cannot follow; what begins like it answers 503.',
+  PathTakenLiterally: 'A path looks like a regular expression, but no annotation makes it one; it stands for itself.',
+  RegexModeInherited:
+    'Another Ingress makes every path of the host a regular expression: any case, and all that begins like it.',
   IngressFeatureUnsupported: 'A field that is not supported yet; what happens instead is said.',
   CanaryUnmatched:
     'A canary for a host and path that no other Ingress serves, or for its own Service; it takes no requests.',

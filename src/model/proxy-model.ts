@@ -13,7 +13,7 @@ import type { ObjectKey } from './object-ref.ts';
 import type { Retries } from './retries.ts';
 import type { SessionAffinity } from './session-affinity.ts';
 import type { ProxySettings } from './settings.ts';
-import type { Template } from './template.ts';
+import type { Template, TemplatePart } from './template.ts';
 
 /** The Ingress (`namespace/name`) and the field that made a part of the model. */
 export interface Origin {
@@ -84,7 +84,12 @@ export type PathMatch =
   /** The path itself, `/foo` not `/foo/`. */
   | { readonly kind: 'exact'; readonly path: string }
   /** Whole path elements: `/foo` matches `/foo` and `/foo/x`, not `/foobar`. Never ends in `/` but for the root, `/`. */
-  | { readonly kind: 'prefix'; readonly path: string };
+  | { readonly kind: 'prefix'; readonly path: string }
+  /**
+   * A regular expression of nginx (PCRE), as the user wrote it: paths that begin with a match, upper and lower case alike. Of
+   * alternatives that no group holds together only the first is bound to the beginning.
+   */
+  | { readonly kind: 'regex'; readonly path: string };
 
 export type RouteAction =
   | {
@@ -103,6 +108,25 @@ export type RouteAction =
 
 /** With which a client is sent elsewhere; with the other statuses below 400 it stays where it is. */
 export type RedirectStatus = 301 | 302 | 303 | 307 | 308;
+
+/** What a backend gets in place of the path of a request, or where the client is sent; the query stays. */
+export interface PathRewrite {
+  /** A regular expression as in `PathMatch`; what it matches anywhere in the path gives the parts of the target. */
+  readonly pattern: string;
+  readonly target: CapturingTemplate;
+  /** The target is a URL: the client is redirected to it. */
+  readonly redirects?: true;
+  /** `X-Forwarded-Prefix` for the backend. */
+  readonly forwardedPrefix?: CapturingTemplate;
+}
+
+/** A template that may hold what groups of a regular expression match. */
+export type CapturingTemplate = readonly (TemplatePart | Capture)[];
+
+/** What a group matches, from 1 to 9; nothing where there is no such group. */
+export interface Capture {
+  readonly capture: number;
+}
 
 /** What a route wants of the proxy beyond its action: one optional field per feature. */
 export interface RoutePolicy {
@@ -125,6 +149,9 @@ export interface RoutePolicy {
    * a client may pause in a body, where that is longer.
    */
   readonly timeouts?: { readonly readSeconds: number; readonly sendSeconds: number; readonly bodySeconds?: number };
+  readonly rewrite?: PathRewrite;
+  /** The `Host` that a backend gets in place of the client's. */
+  readonly upstreamHost?: Template;
   /** Clients of other addresses than those of `allow`, where that is not empty, and those of `deny`, are answered 403. */
   readonly addresses?: { readonly allow: readonly Network[]; readonly deny: readonly Network[] };
   /** What answers tell browsers about pages of other origins; `OPTIONS` is answered 204 before anything else is looked at. */

@@ -116,8 +116,11 @@ export interface NginxServer {
 
 /** What happens to the requests of one path. */
 export interface NginxLocation {
-  /** `exact`: the path must be equal. `prefix`: all that begin like it. `regex`: all that the expression matches. */
-  readonly kind: 'exact' | 'prefix' | 'regex';
+  /**
+   * `exact`: the path must be equal. `prefix`: all that begin like it. `regex`: all that the expression matches; `caseless`: upper and
+   * lower case alike.
+   */
+  readonly kind: 'exact' | 'prefix' | 'regex' | 'caseless';
   /** Compared with the decoded path of the request. */
   readonly path: Literal | Pattern;
   /** Whether some clients are answered 403, before nginx answers by itself. */
@@ -132,6 +135,8 @@ export interface NginxLocation {
   readonly hiddenHeaders?: readonly string[];
   /** Where requests over plain HTTP are redirected to. */
   readonly httpsRedirect?: NginxRedirect;
+  /** Set where a backend sees another path, or the client is sent to another URL. */
+  readonly rewrite?: NginxRewrite;
   /** Further directives of the location, in their order. */
   readonly directives?: readonly NginxDirective[];
   /** Set where requests go to a backend. */
@@ -172,6 +177,16 @@ export interface NginxVariable {
   readonly name: string;
   /** Its value. */
   readonly value: NginxParameter;
+}
+
+/** Another path for a backend, or a redirect. */
+export interface NginxRewrite {
+  /** Searched for in the path, in any case. */
+  readonly pattern: Pattern;
+  /** What takes the place of the whole path; `$1` stands for its first group. */
+  readonly replacement: Expanded;
+  /** Whether the client is redirected to it. */
+  readonly redirects: boolean;
 }
 
 /** One directive. */

@@ -1,4 +1,5 @@
 /** Paths of the model as nginx compares them: byte by byte, after it has decoded the path of the request. */
+import { parsePattern } from '../model/path-pattern.ts';
 import { escapeRegex, Literal, Pattern, quote } from './quote.ts';
 
 /** One character for each byte. */
@@ -15,7 +16,7 @@ export function pathBytes(path: string): PathBytes {
 }
 
 export interface LocationPath {
-  readonly kind: 'exact' | 'prefix' | 'regex';
+  readonly kind: 'exact' | 'prefix' | 'regex' | 'caseless';
   readonly path: Literal | Pattern;
 }
 
@@ -34,6 +35,23 @@ export function locationPath(kind: 'exact' | 'prefix', bytes: PathBytes): Locati
     .join('');
   // `$` would also match in front of a line break at the end.
   return { kind: 'regex', path: new Pattern(`^${source}${kind === 'exact' ? '\\z' : ''}`) };
+}
+
+/** A path that is a regular expression, bound to the beginning as ingress-nginx does it. */
+export function expressionPath(pattern: string): LocationPath {
+  return { kind: 'caseless', path: new Pattern(`^${sourceOf(pattern)}`) };
+}
+
+/** The same where a rewrite looks for it. */
+export function rewritePattern(pattern: string): Pattern {
+  return new Pattern(`(?i)${sourceOf(pattern)}`);
+}
+
+/** Only what nginx is known to take: one expression that it refuses costs the configuration of every host. */
+function sourceOf(pattern: string): string {
+  const parsed = parsePattern(pattern);
+  if ('reason' in parsed) throw new Error(`the path ${JSON.stringify(pattern)} holds ${parsed.reason}`);
+  return parsed.parts.map(({ text }) => text).join('');
 }
 
 /** nginx refuses tokens of 4096 bytes and more. */

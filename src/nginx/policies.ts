@@ -8,6 +8,7 @@ import { bufferSizes } from './buffering.ts';
 import type { NginxDirective, NginxLocation } from './config.ts';
 import { grpcDirective } from './grpc.ts';
 import { changedResponseHeaders, corsPatch } from './headers.ts';
+import { rewritePattern } from './path.ts';
 import { httpsRedirect } from './redirect.ts';
 import { routeDiagnostic } from './route-diagnostic.ts';
 import { expanded } from './variables.ts';
@@ -64,6 +65,13 @@ const handlers: { readonly [K in keyof Required<RoutePolicy>]: Handler<K> } = {
   standsInFor: (original) => ({
     requestHeaders: standInHeaders(original).map(([name, value]) => ({ name, value: expanded(value) })),
   }),
+  rewrite: ({ pattern, target, redirects = false, forwardedPrefix }) => ({
+    rewrite: { pattern: rewritePattern(pattern), replacement: expanded(target), redirects },
+    ...(forwardedPrefix && {
+      requestHeaders: [{ name: 'X-Forwarded-Prefix', value: expanded(forwardedPrefix) }],
+    }),
+  }),
+  upstreamHost: (host) => ({ requestHeaders: [{ name: 'Host', value: expanded(host) }] }),
   timeouts: ({ readSeconds, sendSeconds }) =>
     directives(['proxy_read_timeout', `${readSeconds}s`], ['proxy_send_timeout', `${sendSeconds}s`]),
   // The first that fits decides. Redirects come before all of them.

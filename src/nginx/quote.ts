@@ -29,11 +29,14 @@ export class Pattern {
   }
 }
 
-/** Text in which variables of nginx are meant, each by its name. */
-export class Expanded {
-  readonly parts: readonly (string | { readonly variable: string })[];
+/** Literal text, a variable of nginx by its name, or what a group of a regular expression matches (1 to 9). */
+export type ExpandedPart = string | { readonly variable: string } | { readonly capture: number };
 
-  constructor(parts: readonly (string | { readonly variable: string })[]) {
+/** Text in which variables of nginx are meant. */
+export class Expanded {
+  readonly parts: readonly ExpandedPart[];
+
+  constructor(parts: readonly ExpandedPart[]) {
     this.parts = parts;
   }
 
@@ -68,8 +71,10 @@ function quoted(text: string): string {
   return `"${escaped(text)}"`;
 }
 
-function writePart(part: Expanded['parts'][number]): string {
-  return typeof part === 'string' ? escaped(part).replaceAll('$', DOLLAR) : `\${${part.variable}}`;
+function writePart(part: ExpandedPart): string {
+  if (typeof part === 'string') return escaped(part).replaceAll('$', DOLLAR);
+  // nginx reads one digit, and knows no braces around it.
+  return 'capture' in part ? `$${part.capture}` : `\${${part.variable}}`;
 }
 
 function escaped(text: string): string {

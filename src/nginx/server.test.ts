@@ -18,7 +18,7 @@ const emit = (...routes: readonly Route[]) =>
 
 /** `= /foo → shop/web/80`, `/foo/ → 404` */
 function shown({ kind, path, forward, respond }: NginxLocation): string {
-  const modifier = { exact: '= ', prefix: '', regex: '~ ' }[kind];
+  const modifier = { exact: '= ', prefix: '', regex: '~ ', caseless: '~* ' }[kind];
   const text = path instanceof Literal ? path.text : path.source;
   return `${modifier}${text} → ${forward?.upstream ?? respond?.status}`;
 }

@@ -4,6 +4,7 @@ import { backendRules } from './backend-rules.ts';
 import type { NginxForward, NginxLocation, NginxRespond, NginxServer } from './config.ts';
 import {
   ALWAYS_WRITABLE_BYTES,
+  expressionPath,
   isWritable,
   type LocationPath,
   locationPath,
@@ -37,7 +38,7 @@ export function nginxServer(host: HostName, routes: readonly Route[], context: S
   const certificate = isDefault ? undefined : context.certificateFile(host);
   const diagnostics: Diagnostic[] = [];
   const locations = reachable(routes).flatMap(({ route, bytes }) => {
-    const paths = pathsOf(route.match.kind, bytes);
+    const paths = pathsOf(route.match, bytes);
     if (!paths.every(isWritable)) {
       diagnostics.push(tooLong(route));
       return [{ ...locationPath('prefix', bytes.slice(0, ALWAYS_WRITABLE_BYTES)), ...UNAVAILABLE }];
@@ -76,6 +77,7 @@ interface ReachableRoute {
 function reachable(routes: readonly Route[]): readonly ReachableRoute[] {
   const prefixes: PathBytes[] = [];
   return routes.flatMap((route) => {
+    if (route.match.kind === 'regex') return prefixes.includes('/') ? [] : [{ route, bytes: route.match.path }];
     const bytes = pathBytes(route.match.path);
     // nginx answers 400 to requests for it, and its configuration cannot hold it.
     if (bytes.includes('\0')) return [];
@@ -90,7 +92,8 @@ function covers(prefix: PathBytes, path: PathBytes): boolean {
 }
 
 /** `/foo` as a prefix is the path itself and all that begins with `/foo/`, so that `/foobar` is neither. */
-function pathsOf(kind: PathMatch['kind'], bytes: PathBytes): LocationPath[] {
+function pathsOf({ kind, path }: PathMatch, bytes: PathBytes): LocationPath[] {
+  if (kind === 'regex') return [expressionPath(path)];
   if (kind === 'exact') return [locationPath('exact', bytes)];
   if (bytes === '/') return [locationPath('prefix', bytes)];
   return [locationPath('exact', bytes), locationPath('prefix', `${bytes}/`)];

@@ -1,4 +1,5 @@
-import type { Template, VariableName } from '../model/template.ts';
+import type { CapturingTemplate } from '../model/proxy-model.ts';
+import type { VariableName } from '../model/template.ts';
 import { Expanded } from './quote.ts';
 
 /** Where nginx, or the template, has another name for it. */
@@ -9,10 +10,10 @@ const NAMES: Partial<Readonly<Record<VariableName, string>>> = {
 };
 
 /** A template with the variables of nginx. */
-export function expanded(template: Template): Expanded {
+export function expanded(template: CapturingTemplate): Expanded {
   return new Expanded(
     template.map((part) => {
-      if (typeof part === 'string') return part;
+      if (typeof part === 'string' || 'capture' in part) return part;
       const { variable, argument } = part;
       return {
         variable: argument === undefined ? (NAMES[variable] ?? variable) : `${variable}_${argument.toLowerCase()}`,

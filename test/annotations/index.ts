@@ -30,10 +30,12 @@ import { redirectSettings } from './redirect-settings.ts';
 import { redirects } from './redirects.ts';
 import { requestHeadersDefault, requestHeadersSet, requestHeadersUnreadable } from './request-headers.ts';
 import { retries, retriesOfConfigMap } from './retries.ts';
+import { rewrites } from './rewrites.ts';
 import { serviceUpstream, serviceUpstreamOfConfigMap } from './service-upstream.ts';
 import { sessionAffinity } from './session-affinity.ts';
 import type { AnnotationTable } from './table.ts';
 import { timeouts } from './timeouts.ts';
+import { upstreamHost } from './upstream-host.ts';
 
 export const annotationTables: readonly AnnotationTable[] = [
   ...acceptanceTables,
@@ -82,5 +84,7 @@ export const annotationTables: readonly AnnotationTable[] = [
   serviceUpstream,
   ...serviceUpstreamOfConfigMap,
   sessionAffinity,
+  rewrites,
   timeouts,
+  upstreamHost,
 ];

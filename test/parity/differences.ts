@@ -59,6 +59,24 @@ const rows = {
     why: 'Kubernetes compares whole path elements: `/foo/` is the same prefix as `/foo`',
     shownElsewhere: true,
   },
+  rewrittenEncoding: {
+    what: 'what a group of `rewrite-target` holds, as a backend sees it: `%2F`',
+    ingressNginx: 'decoded, and encoded again where a path needs it: `/`',
+    envoy: 'as it was sent',
+    why: 'Envoy rewrites the path as it is encoded',
+  },
+  rewrittenWithoutSlash: {
+    what: '`rewrite-target: $1` with a result that does not begin with `/`',
+    ingressNginx: 'sent so; most backends answer 400',
+    envoy: '500, as where nothing is left',
+    why: 'it is no request that a backend can read',
+  },
+  bareUrl: {
+    what: '`rewrite-target: https://example.com`, the `Location` of the answer',
+    ingressNginx: 'without a slash at its end',
+    envoy: 'with it',
+    why: 'a URL with an empty path means the same',
+  },
   rawBytes: {
     what: 'bytes above 127 in a path, not escaped',
     ingressNginx: 'passed on',

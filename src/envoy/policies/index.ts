@@ -8,11 +8,15 @@ import { applyHashBy } from './hash-by.ts';
 import type { ApplyPolicy } from './policy.ts';
 import { applyResponseHeaders } from './response-headers.ts';
 import { applyRetries } from './retries.ts';
+import { applyRewrite, applyUpstreamHost } from './rewrite.ts';
 import { applyStandsInFor } from './stands-in-for.ts';
 import { applyTimeouts } from './timeouts.ts';
 
 /** In the order in which they are applied: what stands later sees, and may multiply, what those before have made. */
 const policies: { readonly [K in keyof Required<RoutePolicy>]: ApplyPolicy<NonNullable<RoutePolicy[K]>> } = {
+  // First, since a target that is a URL leaves nothing that leads to a backend.
+  rewrite: applyRewrite,
+  upstreamHost: applyUpstreamHost,
   bodySize: applyBodySize,
   requestBuffering: applyRequestBuffering,
   // Envoy passes answers on as they come; what its clusters take of headers is theirs.

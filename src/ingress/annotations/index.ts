@@ -23,10 +23,12 @@ import { pace } from './pace.ts';
 import { rateLimits } from './rate-limits.ts';
 import { redirects } from './redirects.ts';
 import { retries } from './retries.ts';
+import { rewrites } from './rewrites.ts';
 import { serverAlias } from './server-alias.ts';
 import { sessionAffinity } from './session-affinity.ts';
 import { snippets } from './snippets.ts';
 import { timeouts } from './timeouts.ts';
+import { upstreamHost } from './upstream-host.ts';
 
 export const annotationFeatures: readonly AnnotationFeature[] = [
   addressLists,
@@ -54,6 +56,8 @@ export const annotationFeatures: readonly AnnotationFeature[] = [
   retries,
   serverAlias,
   sessionAffinity,
+  rewrites,
   snippets,
   timeouts,
+  upstreamHost,
 ];

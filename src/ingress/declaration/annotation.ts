@@ -2,9 +2,16 @@
 import type { ConfigMap, Ingress, Secret, Service } from '../../cluster/objects.ts';
 import type { Canary } from '../../model/canary.ts';
 import type { ObjectKey } from '../../model/object-ref.ts';
-import type { ClusterPolicy, HostName, RedirectStatus, RoutePolicy } from '../../model/proxy-model.ts';
+import type {
+  CapturingTemplate,
+  ClusterPolicy,
+  HostName,
+  RedirectStatus,
+  RoutePolicy,
+} from '../../model/proxy-model.ts';
 import type { Template } from '../../model/template.ts';
 import type { ConfigMapKeyName, ConfigMapValues } from '../config-map/keys.ts';
+import type { BackendTemplate } from './backend-template.ts';
 import type { Codec } from './codec.ts';
 import type { Risk } from './risk.ts';
 import type { ProxyName, SupportByProxy } from './support.ts';
@@ -123,6 +130,14 @@ export interface HostEffects {
   readonly standIn?: { readonly service: string; readonly port: string };
   /** Further names of its hosts, each once. */
   readonly aliases?: readonly HostName[];
+  /** Its paths are regular expressions, or others take their place before a backend sees them. */
+  readonly rewrite?: {
+    readonly useRegex: boolean;
+    readonly target?: CapturingTemplate;
+    readonly forwardedPrefix?: CapturingTemplate;
+  };
+  /** The `Host` that backends get. */
+  readonly upstreamHost?: BackendTemplate;
 }
 
 /** `url` is a path of the same host, or whatever `Location` is to be. `relative`: a path stays one. */
@@ -131,6 +146,14 @@ export interface RedirectEffect {
   readonly status: number;
   readonly url: string;
   readonly relative: boolean;
+  /** Its paths are regular expressions, or others take their place before a backend sees them. */
+  readonly rewrite?: {
+    readonly useRegex: boolean;
+    readonly target?: CapturingTemplate;
+    readonly forwardedPrefix?: CapturingTemplate;
+  };
+  /** The `Host` that backends get. */
+  readonly upstreamHost?: BackendTemplate;
 }
 
 /**

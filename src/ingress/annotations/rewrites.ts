@@ -1,0 +1,80 @@
+import type { CapturingTemplate } from '../../model/proxy-model.ts';
+import { hostAndPort, urlTemplate } from '../../model/url-template.ts';
+import { annotationFeature, type Finding } from '../declaration/annotation.ts';
+import { capturingPath } from '../declaration/capturing-template.ts';
+import { boolean } from '../declaration/codecs.ts';
+import { approximated, HONOURED } from '../declaration/support.ts';
+
+const HOST_WIDE =
+  'every path of the host, also of other Ingresses and of type Exact, becomes a regular expression that is tried from the start of the path, in any case, longer ones first';
+const RE2 =
+  'Envoy speaks RE2: a path with a look-around, a back-reference, a possessive quantifier or an atomic group answers 503, with all that begins like it, but for a negative look-ahead for words before `.*`.';
+
+export const rewrites = annotationFeature({
+  title: 'Regular expressions and rewrites',
+  keys: {
+    'use-regex': {
+      codec: boolean,
+      scope: 'host',
+      risk: 'Low',
+      whenInvalid: 'default',
+      default: 'false',
+      summary: `Whether paths are regular expressions; ${HOST_WIDE}. So \`/foo\` also takes \`/FOOBAR\`.`,
+      example: 'true',
+      envoy: approximated(RE2),
+      nginx: HONOURED,
+    },
+    'rewrite-target': {
+      codec: capturingPath({ spaces: 'refused' }),
+      scope: 'host',
+      risk: 'Medium',
+      whenInvalid: 'default',
+      summary: `The path that backends get in place of the whole path of a request, with what groups of the Ingress path match as $1 to $9; a URL redirects clients there (302). Where it is not the Ingress path itself, ${HOST_WIDE}.`,
+      example: '/$2',
+      envoy: approximated(
+        'What groups match stays percent-encoded. A result that does not begin with `/` is not sent: 500. Other variables than $1 to $9 stand in no target, but for `$scheme` and `$host` at the beginning of a URL: 503.',
+      ),
+      nginx: HONOURED,
+    },
+    'x-forwarded-prefix': {
+      codec: capturingPath({ spaces: 'ignored' }),
+      scope: 'paths',
+      risk: 'Medium',
+      whenInvalid: 'refuse',
+      summary: 'The header X-Forwarded-Prefix for backends, where rewrite-target changes the path.',
+      example: '/shop',
+      envoy: HONOURED,
+      nginx: HONOURED,
+    },
+  },
+  apply(values, { proxy }) {
+    const target = values['rewrite-target'];
+    const useRegex = values['use-regex'] ?? false;
+    if (target === undefined && !useRegex) return {};
+    const forwardedPrefix = values['x-forwarded-prefix'];
+    const unusable = target === undefined || proxy === 'nginx' ? undefined : problemOf(target);
+    return {
+      host: {
+        rewrite: { useRegex, ...(target && { target }), ...(forwardedPrefix && { forwardedPrefix }) },
+      },
+      ...(unusable && { denied: [unusable] }),
+    };
+  },
+});
+
+/** What Envoy cannot put into a path, or a URL. */
+function problemOf(target: CapturingTemplate): Finding | undefined {
+  const url = urlTemplate(target);
+  const inPath = (url?.path ?? target).some((part) => typeof part === 'object' && 'variable' in part);
+  const annotation = 'rewrite-target';
+  if (inPath)
+    return {
+      annotation,
+      reason: 'it puts another variable than $1 to $9 into the path, which Envoy cannot; use groups of the path',
+    };
+  if (url === undefined || hostAndPort(url.authority) !== undefined) return undefined;
+  return {
+    annotation,
+    reason: 'the host of its URL is known only with a request, which Envoy cannot redirect to; write it out',
+  };
+}

@@ -1,0 +1,41 @@
+/** What users are told about how the paths of a host are matched. */
+import type { Diagnostic } from '../model/diagnostic.ts';
+import { objectRef } from '../model/object-ref.ts';
+import type { HostName } from '../model/proxy-model.ts';
+import type { Claim } from './conflicts.ts';
+import { diagnose, quote } from './diagnose.ts';
+import type { HostPaths } from './host-paths.ts';
+import { ASK_FOR_REGEX, looksLikePattern } from './path.ts';
+
+export function reportPaths(host: HostName, { winners, impossible, regexBy }: HostPaths): Diagnostic[] {
+  const never = impossible.map((claim) => {
+    const reason = 'reason' in claim.literal ? claim.literal.reason : '';
+    return about(claim, 'error', 'IngressPathInvalid', `path ${quote(claim.path)} ${reason}; it is not served`);
+  });
+  if (regexBy !== undefined) return reportInherited(host, winners, regexBy.key);
+  const literally = winners
+    .filter(({ path }) => looksLikePattern(path))
+    .map((claim) => {
+      const message = `path ${quote(claim.path)} stands for itself, character by character; ${ASK_FOR_REGEX}`;
+      return about(claim, 'warning', 'PathTakenLiterally', message);
+    });
+  return [...never, ...literally];
+}
+
+/** One for each Ingress whose paths mean something else because of another one. */
+function reportInherited(host: HostName, winners: readonly Claim[], by: string): Diagnostic[] {
+  const reached = new Map<string, Claim>();
+  for (const claim of winners) {
+    const { ingress, path } = claim;
+    if (ingress.host.rewrite === undefined && path !== '/' && !reached.has(ingress.key))
+      reached.set(ingress.key, claim);
+  }
+  const message = `Ingress ${by} has use-regex or rewrite-target, so every path of host ${host} is a regular expression: in any case, and with all that begins like it, also for type Exact; use another host to keep them apart`;
+  return [...reached.keys()].map((key) =>
+    diagnose(objectRef('Ingress', key), 'warning', 'RegexModeInherited', message, 'spec.rules'),
+  );
+}
+
+function about({ ingress, field }: Claim, severity: Diagnostic['severity'], code: Diagnostic['code'], message: string) {
+  return diagnose(objectRef('Ingress', ingress.key), severity, code, message, `${field}.path`);
+}
