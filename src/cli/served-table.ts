@@ -1,4 +1,5 @@
 import {
+  type ClusterReference,
   DEFAULT_CERTIFICATE,
   DEFAULT_HOST,
   type ProxyModel,
@@ -99,7 +100,11 @@ function pathOf(route: Route): string {
 
 function target(route: Route): string {
   if (route.action.kind !== 'forward') return `(answers ${route.action.status})`;
-  const { namespace, service, port } = route.action.cluster;
+  const canaries = (route.action.canaries ?? []).map(({ cluster }) => `${portOf(cluster)} (canary)`);
+  return [portOf(route.action.cluster), ...canaries].join(', ');
+}
+
+function portOf({ namespace, service, port }: ClusterReference): string {
   return `${namespace}/${service}:${port}`;
 }
 

@@ -38,9 +38,9 @@ const FIELDS = {
   http_user_agent: `"${escaped("request.headers['user-agent']")}"`,
   request_length: cel('request.total_size'),
   request_time: seconds('request.duration'),
-  // A cluster is called `namespace/service/port`, and `~…` behind it for a variant; nginx joins by hyphens.
-  proxy_upstream_name: `[${cel("xds.cluster_name.split('~')[0].replace('/', '-')")}]`,
-  proxy_alternative_upstream_name: '[]',
+  // A cluster is called `namespace/service/port`, with `@` and the same of a canary, and `~…` behind it for a variant; nginx joins by hyphens.
+  proxy_upstream_name: `[${cel("xds.cluster_name.split('~')[0].split('@')[0].replace('/', '-')")}]`,
+  proxy_alternative_upstream_name: `[${cel("has(xds.cluster_name) ? (xds.cluster_name.split('~')[0] + '@').split('@')[1].replace('/', '-') : ''")}]`,
   upstream_addr: '%UPSTREAM_HOST%',
   upstream_response_length: cel(`${WAS_SENT} ? string(response.size) : '-'`),
   upstream_response_time: seconds('response.backend_latency'),

@@ -2,7 +2,7 @@
 import type { Engine, Table } from '../derive.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { ObjectKey } from '../model/object-ref.ts';
-import type { HostName, ProxyModel, Route } from '../model/proxy-model.ts';
+import type { ClusterName, HostName, ProxyModel, RouteAction } from '../model/proxy-model.ts';
 import { SETTINGS } from '../model/settings.ts';
 import { emitBackendSecrets } from './backend-secret.ts';
 import { clusterMessage, type DnsOptions } from './cluster.ts';
@@ -116,7 +116,7 @@ function emitClusters(
     return encodedResource(name, bytes, {
       ...(cluster.kind === 'endpoints' ? { endpoints: cluster.endpoints } : {}),
       ...(secrets.length > 0 && { secrets }),
-      origin: () => originOf(virtualHosts, ({ action }) => action.kind === 'forward' && action.cluster.name === name),
+      origin: () => originOf(virtualHosts, (clusters) => clusters.includes(name)),
     });
   });
 }
@@ -128,18 +128,27 @@ function emitEndpoints(engine: Engine, { endpoints }: ProxyModel, encoder: Encod
   });
 }
 
-/** The Ingresses that made a route of the kind that is looked for, sorted. Reads the model as it is now. */
+/** The Ingresses that made routes, or canaries of routes, to the clusters that are looked for, sorted. Reads the model as it is now. */
 function originOf(
   virtualHosts: ProxyModel['virtualHosts'],
-  wanted: (route: Route) => boolean,
+  wanted: (clusters: readonly ClusterName[]) => boolean,
   wantedHost: (host: HostName) => boolean = () => true,
 ): readonly ObjectKey[] {
   const ingresses = new Set<ObjectKey>();
   for (const host of virtualHosts.keys()) {
     if (!wantedHost(host)) continue;
-    for (const route of virtualHosts.get(host)?.routes ?? []) {
-      if (route.origin && wanted(route)) ingresses.add(route.origin.ingress);
+    for (const { origin, action } of virtualHosts.get(host)?.routes ?? []) {
+      if (origin && wanted(namesOf(action))) ingresses.add(origin.ingress);
+      for (const canary of action.kind === 'forward' ? (action.canaries ?? []) : []) {
+        if (wanted(namesOf({ kind: 'forward', ...canary }))) ingresses.add(canary.origin.ingress);
+      }
     }
   }
   return [...ingresses].sort();
+}
+
+function namesOf(action: RouteAction): readonly ClusterName[] {
+  if (action.kind !== 'forward') return [];
+  const { cluster, plainCluster } = action;
+  return plainCluster === undefined ? [cluster.name] : [cluster.name, plainCluster.name];
 }

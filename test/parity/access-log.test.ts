@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { annotated } from '../annotations/table.ts';
 import { type Case, observe, type Services, startServices } from '../envoy/behaviour/cases.ts';
 import { type Gateway, poll, startGateway } from '../support/gateway.ts';
 import { endpointSlice, ingress, service } from '../support/manifests.ts';
@@ -21,7 +22,7 @@ const folder = mkdtempSync(join(tmpdir(), 'access-log-'));
 const accessLog = join(folder, 'access.log');
 
 beforeAll(async () => {
-  services = await startServices('web');
+  services = await startServices('web', 'beta');
   const [refused = 0] = await freePorts(1);
   const manifests = [
     ...services.manifests,
@@ -30,6 +31,13 @@ beforeAll(async () => {
     service('empty'),
     ...['web', 'refused', 'empty'].map((name) =>
       ingress({ name, rules: [{ host: `${name}.example.com`, paths: [{ service: `${name}:80` }] }] }),
+    ),
+    ...['web', 'beta'].map((name, age) =>
+      ingress({
+        name: `${name}-or-canary`,
+        annotations: annotated(age === 0 ? {} : { canary: 'true', 'canary-weight': '100' }),
+        rules: [{ host: 'canary.example.com', paths: [{ service: `${name}:80` }] }],
+      }),
     ),
     ingress({
       name: 'secure',
@@ -82,6 +90,7 @@ const REQUESTS: Readonly<Record<string, LoggedCase>> = {
       upstreamStatus: '502, 502, 502',
     },
   },
+  'of a canary': { url: 'http://canary.example.com/' },
   'without an endpoint': { url: 'http://empty.example.com/' },
   'of no host': { url: 'http://nobody.example.org/' },
   'redirected to https': {
