@@ -3,6 +3,7 @@ import type { Canary } from '../model/canary.ts';
 import type { SessionAffinity } from '../model/session-affinity.ts';
 import { withCanaries } from './canaries.ts';
 import type { RouteView } from './http-view.ts';
+import { applyPolicies } from './policies/index.ts';
 import { routeMessage } from './route.ts';
 import { forward } from './testing.ts';
 
@@ -75,4 +76,16 @@ test('clients stay where they are, by a cookie for each side', () => {
 
 test('a canary that does not keep clients has no session, and its rules are asked each time', () => {
   expect(choices([canary('beta', { millionths: 1, sticky: false })], SESSION)).toEqual(['below 1 → beta', '→ web S']);
+});
+
+test('a canary chooses its endpoints in its own way', () => {
+  const own = canary('beta', { millionths: 1 });
+  const hashBy = { key: ['own'] };
+  const canaries = [{ ...own, cluster: { ...own.cluster, policy: { hashBy } } }, canary('gamma', { millionths: 1 })];
+  const { match, action } = forward('/', 'web');
+  const view = { match, action: { ...action, canaries } } as RouteView;
+  const keys = withCanaries(view, applyPolicies({ hashBy: { key: ['primary'] } }, routeMessage(view))).map(
+    (message) => JSON.stringify(message.typed_per_filter_config)?.match(/own|primary/)?.[0],
+  );
+  expect(keys).toEqual(['own', undefined, 'primary']);
 });

@@ -5,14 +5,20 @@ import {
   type envoy_config_route_v3_Route as RouteMessage,
 } from '../gen/messages.ts';
 import type { Canary, CanaryHeader } from '../model/canary.ts';
+import type { HashBy } from '../model/load-balancing.ts';
 import type { SessionAffinity } from '../model/session-affinity.ts';
 import { applyAffinity } from './affinity.ts';
+import { HASH_KEY } from './filters/hash-key.ts';
 import type { RouteView } from './http-view.ts';
+import { applyHashBy } from './policies/hash-by.ts';
 
 /** A cluster that a route can lead to, with the cookie that keeps a client there. */
 interface Side {
   readonly cluster: string;
   readonly affinity?: SessionAffinity;
+  /** Of a canary, which chooses its endpoints in its own way; absent: not by a hash. */
+  readonly hashBy?: HashBy;
+  readonly isCanary: boolean;
 }
 
 /**
@@ -27,7 +33,7 @@ export function withCanaries(
   const canaries = action.kind === 'forward' ? (action.canaries ?? []) : [];
   if (action.kind !== 'forward' || canaries.length === 0)
     return affinity === undefined ? messages : applyAffinity(affinity, messages);
-  const primary: Side = { cluster: action.cluster.name, ...(affinity && { affinity }) };
+  const primary: Side = { cluster: action.cluster.name, ...(affinity && { affinity }), isCanary: false };
   const choices = choicesOf(primary, canaries);
   return messages.flatMap((message) =>
     choices.flatMap(({ match, side }) => applySide(side, { ...message, match: both(message.match, match) })),
@@ -55,10 +61,12 @@ function choicesOf(primary: Side, canaries: readonly Canary[]): Choice[] {
 }
 
 function sideOf({ cluster, sticky }: Canary, index: number, affinity: SessionAffinity | undefined): Side {
-  if (affinity === undefined || !sticky) return { cluster: cluster.name };
+  const { hashBy } = cluster.policy ?? {};
+  const side: Side = { cluster: cluster.name, isCanary: true, ...(hashBy && { hashBy }) };
+  if (affinity === undefined || !sticky) return side;
   const { cookie } = affinity;
   const name = `${cookie.name}-canary${index === 0 ? '' : `-${index + 1}`}`;
-  return { cluster: cluster.name, affinity: { ...affinity, cookie: { ...cookie, name } } };
+  return { ...side, affinity: { ...affinity, cookie: { ...cookie, name } } };
 }
 
 function bySession(side: Side): Choice {
@@ -102,8 +110,23 @@ function both(match: RouteMatchMessage = { prefix: '/' }, { headers, cookies, ..
   };
 }
 
-function applySide({ cluster, affinity }: Side, message: RouteMessage): readonly RouteMessage[] {
+function applySide(side: Side, message: RouteMessage): readonly RouteMessage[] {
   if (!('route' in message) || message.route === undefined) return [message];
-  const changed = { ...message, route: { ...message.route, cluster } } as RouteMessage;
-  return affinity === undefined ? [changed] : applyAffinity(affinity, [changed]);
+  const led = { ...message, route: { ...message.route, cluster: side.cluster } } as RouteMessage;
+  const routes = side.isCanary ? hashedBy(side.hashBy, led) : [led];
+  return side.affinity === undefined ? routes : applyAffinity(side.affinity, routes);
+}
+
+/** In place of what the primary's endpoints are chosen by. */
+function hashedBy(hashBy: HashBy | undefined, message: RouteMessage): readonly RouteMessage[] {
+  if (!('route' in message) || message.route === undefined) return [message];
+  const { hash_policy: _, ...route } = message.route;
+  const { [HASH_KEY.name ?? '']: __, ...filters } = message.typed_per_filter_config ?? {};
+  const { typed_per_filter_config: ___, ...others } = message;
+  const bare = {
+    ...others,
+    route,
+    ...(Object.keys(filters).length > 0 && { typed_per_filter_config: filters }),
+  } as RouteMessage;
+  return hashBy === undefined ? [bare] : applyHashBy(hashBy, [bare]);
 }

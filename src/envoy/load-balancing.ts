@@ -11,7 +11,9 @@ export function loadBalancing(
   { cookieHash, hashBy, loadBalancing: own }: ClusterPolicy,
   settings: UpstreamSettings,
 ): { readonly load_balancing_policy?: LoadBalancingPolicy } {
-  if (cookieHash || hashBy !== undefined) return { load_balancing_policy: byHash(hashBy) };
+  // A session has one endpoint, whatever that has to do.
+  if (cookieHash) return { load_balancing_policy: byHash() };
+  if (hashBy !== undefined) return { load_balancing_policy: byHash(hashBy) };
   return (own ?? settings.loadBalancing) === 'ewma' ? { load_balancing_policy: LEAST_REQUESTS } : {};
 }
 

@@ -70,10 +70,8 @@ const WHOLE = 1_000_000;
 
 /** How endpoints are chosen is said by the canary, or by the affinity that it shares with its primary; all else by the primary. */
 function canaryPolicy(primary: ClusterPolicy, own: ClusterPolicy, sticky: boolean): ClusterPolicy {
-  const { cookieHash, ...rest } = primary;
-  // Its requests carry the key that the route of the primary says.
-  const { hashBy: _, ...chosen } = own;
-  return { ...rest, ...chosen, ...(sticky && cookieHash && { cookieHash }) };
+  const { cookieHash, hashBy: _, loadBalancing: __, serviceUpstream: ___, ...rest } = primary;
+  return { ...rest, ...own, ...(sticky && cookieHash && { cookieHash }) };
 }
 
 function isSamePort(a: ClusterReference, b: ClusterReference): boolean {
