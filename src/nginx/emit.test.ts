@@ -87,7 +87,9 @@ describe('what a template sees', () => {
 
   test('addresses of those upstreams that locations use', () => {
     const { config, server } = setUp();
-    expect(config().upstreams).toEqual([{ name: 'shop_web_80', addresses: ['10.0.0.1:8080', '[2001:db8::1]:8080'] }]);
+    expect(config().upstreams).toEqual([
+      { name: 'shop_web_80', addresses: ['10.0.0.1:8080', '[2001:db8::1]:8080'], choice: { kind: 'round_robin' } },
+    ]);
     expect(config().streams).toMatchObject([{ port: 9000, protocol: 'tcp', addresses: ['10.0.0.2:8080'] }]);
     expect(server('a.wild.example.com')?.locations).toMatchObject([{ forward: { available: false } }]);
     expect(server('blog.example.com')?.locations).toMatchObject([

@@ -1,8 +1,8 @@
 import type { Backend } from '../support/backend.ts';
-import { ingress, type Manifest, secret, service } from '../support/manifests.ts';
+import { configMap, ingress, type Manifest, secret, service } from '../support/manifests.ts';
 import { makeAuthority } from '../support/pki.ts';
 import { startSecureBackend } from '../support/secure-backend.ts';
-import { type AnnotationTable, annotated } from './table.ts';
+import { type AnnotationTable, annotated, type KeyCases } from './table.ts';
 
 const DOMAIN = 'tls-backend.example.com';
 /** What certificates of backends are for. */
@@ -181,3 +181,36 @@ export const backendTls: AnnotationTable = {
     },
   },
 };
+
+/** A Secret of another namespace, by what the ConfigMap says about it. */
+function acrossNamespaces(title: string, value: string | undefined, cases: KeyCases): AnnotationTable {
+  return {
+    title: `TLS to backends with what another namespace holds: ${title}`,
+    start: async () => {
+      const root = await makeAuthority('root');
+      const [pod, client] = await Promise.all([root.issue(POD), root.issue('client')]);
+      const backend = await startSecureBackend('asking', { pair: pod, clientAuthority: root.certificate });
+      return {
+        build: { configMap: 'default/config' },
+        close: backend.close,
+        manifests: [
+          configMap('config', value === undefined ? {} : { 'allow-cross-namespace-resources': value }),
+          service('asking', [{ port: 443 }]),
+          backend.slice('asking'),
+          secret('both', { 'tls.crt': client.chain, 'tls.key': client.key }, 'elsewhere'),
+          host('across', 'asking', {}, { secret: 'elsewhere/both' }),
+        ],
+      };
+    },
+    keys: { 'ConfigMap allow-cross-namespace-resources': cases },
+  };
+}
+
+export const backendTlsAcrossNamespaces: readonly AnnotationTable[] = [
+  acrossNamespaces('allowed', 'true', {
+    good: [{ ...to('across'), backend: 'asking', received: { 'seen-client': 'client' } }],
+    default: [],
+  }),
+  acrossNamespaces('not said', undefined, { good: [], default: [{ ...to('across'), status: 503 }] }),
+  acrossNamespaces('not readable', 'yes', { good: [], bad: [{ ...to('across'), status: 503 }], default: [] }),
+];

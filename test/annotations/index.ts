@@ -4,7 +4,7 @@ import { acceptanceTables } from './acceptance.ts';
 import { addressLists, addressListsOfConfigMap } from './address-lists.ts';
 import { appRoot } from './app-root.ts';
 import { backendProtocol } from './backend-protocol.ts';
-import { backendTls } from './backend-tls.ts';
+import { backendTls, backendTlsAcrossNamespaces } from './backend-tls.ts';
 import { blockedClients } from './blocked-clients.ts';
 import { bodySize, bodySizeOfAll, bodySizeUnreadable } from './body-size.ts';
 import { buffering, bufferingOfConfigMap } from './buffering.ts';
@@ -44,6 +44,7 @@ export const annotationTables: readonly AnnotationTable[] = [
   appRoot,
   backendProtocol,
   backendTls,
+  ...backendTlsAcrossNamespaces,
   ...blockedClients,
   bodySize,
   bodySizeOfAll,

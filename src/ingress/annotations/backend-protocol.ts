@@ -1,9 +1,16 @@
 import { backendTlsKeys, readBackendTls } from '../backend-tls.ts';
 import { annotationFeature } from '../declaration/annotation.ts';
+import { codec } from '../declaration/codec.ts';
 import { choiceInAnyCase } from '../declaration/codecs.ts';
-import { approximated } from '../declaration/support.ts';
+import { objectName } from '../declaration/references.ts';
+import { approximated, refused } from '../declaration/support.ts';
 
-const NO_FASTCGI = 'it speaks no FastCGI';
+const NO_FASTCGI = refused(
+  'FastCGI is not spoken with backends; let a web server beside the application speak it, and lead the Ingress to that',
+);
+
+const CLOSED =
+  '"FCGI" is not spoken with backends; let a web server beside the application speak it, and lead the Ingress to that';
 
 export const backendProtocol = annotationFeature({
   title: 'Protocol of backends',
@@ -17,15 +24,34 @@ export const backendProtocol = annotationFeature({
       summary:
         'What backends speak. TLS to backends is not verified unless `proxy-ssl-verify` asks for it. Ingresses may say different things about one Service.',
       example: 'HTTPS',
-      envoy: approximated('It speaks no FastCGI: paths with `FCGI` answer 503.'),
+      envoy: approximated('Paths with `FCGI` answer 503.'),
       nginx: approximated('Paths with `FCGI` answer 503.'),
     },
     ...backendTlsKeys,
+    'fastcgi-index': {
+      codec: codec('a file name', (text) => (/^[A-Za-z0-9._-]+$/.test(text) ? text : undefined)),
+      scope: 'paths',
+      risk: 'Medium',
+      whenInvalid: 'refuse',
+      summary: 'The file that FastCGI is asked for where a path ends with a slash.',
+      example: 'index.php',
+      envoy: NO_FASTCGI,
+      nginx: NO_FASTCGI,
+    },
+    'fastcgi-params-configmap': {
+      codec: objectName,
+      scope: 'paths',
+      risk: 'Medium',
+      whenInvalid: 'refuse',
+      summary: 'A ConfigMap with parameters for FastCGI.',
+      example: 'shop/fastcgi-params',
+      envoy: NO_FASTCGI,
+      nginx: NO_FASTCGI,
+    },
   },
   apply(values, context) {
     const protocol = values['backend-protocol'] ?? 'HTTP';
-    if (protocol === 'FCGI')
-      return { denied: [{ annotation: 'backend-protocol', reason: `"FCGI" is not possible here: ${NO_FASTCGI}` }] };
+    if (protocol === 'FCGI') return { denied: [{ annotation: 'backend-protocol', reason: CLOSED }] };
     const { tls, denied, warnings } = readBackendTls(values, context);
     if (denied !== undefined) return { denied: [{ annotation: 'proxy-ssl-secret', reason: denied }], warnings };
     if (protocol === 'HTTP') return { warnings };
