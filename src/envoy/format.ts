@@ -26,6 +26,7 @@ function operator({ variable, argument = '' }: Variable): string {
     case 'http_host':
       return '%REQ(:AUTHORITY)%';
     case 'scheme':
+    case 'forwarded_scheme':
       return '%REQ(X-FORWARDED-PROTO)%';
     case 'request_uri':
       return '%REQ(:PATH)%';
@@ -44,6 +45,8 @@ function operator({ variable, argument = '' }: Variable): string {
     case 'port_suffix':
       // Texts cannot be joined in an expression of a header.
       return `%CEL(${ON_USUAL_PORT} ? '' : ':')%%CEL(${ON_USUAL_PORT} ? '' : destination.port)%`;
+    case 'forwarded_port':
+      return "%CEL('x-forwarded-port' in request.headers ? request.headers['x-forwarded-port'] : destination.port)%";
     case 'server_port':
       return '%DOWNSTREAM_LOCAL_PORT%';
     case 'request_id':

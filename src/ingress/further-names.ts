@@ -5,7 +5,8 @@
 import type { Engine, Reader, Table } from '../derive.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { type ObjectKey, objectRef } from '../model/object-ref.ts';
-import { DEFAULT_HOST, type HostName, type RedirectStatus } from '../model/proxy-model.ts';
+import { DEFAULT_HOST, type HostName } from '../model/proxy-model.ts';
+import type { WwwRedirect } from './declaration/annotation.ts';
 import { diagnose } from './diagnose.ts';
 import { isWildcard } from './host.ts';
 import { type HostIndex, ingressesOf } from './ingresses-by-host.ts';
@@ -21,13 +22,13 @@ export type NameUse =
   /** Everything as on the host. */
   | { readonly kind: 'alias'; readonly of: HostName }
   /** A redirect to the host. */
-  | { readonly kind: 'redirect'; readonly of: HostName; readonly status: RedirectStatus };
+  | ({ readonly kind: 'redirect'; readonly of: HostName } & WwwRedirect);
 
 /** What one Ingress wants a name for. */
 interface NameClaim {
   /** Its hosts, sorted, if the name is an alias. */
   readonly aliasOf?: readonly HostName[];
-  readonly redirectTo?: { readonly host: HostName; readonly status: RedirectStatus };
+  readonly redirectTo?: { readonly of: HostName } & WwwRedirect;
 }
 
 /** Unit per name that some Ingress wants. Ingresses without such annotations cost nothing. */
@@ -50,7 +51,7 @@ export function deriveFurtherNames(engine: Engine, hosts: HostIndex): Table<Furt
     }
     const [redirect] = wanted.flatMap(([, { redirectTo }]) => redirectTo ?? []);
     if (redirect === undefined) return undefined;
-    return { use: { kind: 'redirect', of: redirect.host, status: redirect.status }, diagnostics: [] };
+    return { use: { kind: 'redirect', ...redirect }, diagnostics: [] };
   });
 }
 
@@ -62,7 +63,7 @@ function claimsOf(served: ServedIngress): ReadonlyMap<HostName, NameClaim> {
   if (fromToWww !== undefined) {
     for (const host of hosts) {
       if (host === DEFAULT_HOST || isWildcard(host)) continue;
-      claims.set(otherName(host), { redirectTo: { host, ...fromToWww } });
+      claims.set(otherName(host), { redirectTo: { of: host, ...fromToWww } });
     }
   }
   for (const alias of aliases) claims.set(alias, { ...claims.get(alias), aliasOf: hosts });

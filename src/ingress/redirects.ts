@@ -9,6 +9,7 @@ import {
 } from '../model/proxy-model.ts';
 import type { Template, TemplatePart, Variable } from '../model/template.ts';
 import type { HostEffects } from './declaration/annotation.ts';
+import type { NameUse } from './further-names.ts';
 import { isWildcard } from './host.ts';
 
 const REDIRECT_STATUSES: readonly number[] = [301, 302, 303, 307, 308] satisfies readonly RedirectStatus[];
@@ -17,7 +18,7 @@ export function isRedirectStatus(status: number): status is RedirectStatus {
   return REDIRECT_STATUSES.includes(status);
 }
 
-const SCHEME: Variable = { variable: 'scheme' };
+const SCHEME: Variable = { variable: 'forwarded_scheme' };
 /** 304 has no body. */
 const NOT_MODIFIED = 304;
 
@@ -58,11 +59,14 @@ export function httpsRedirectOf(
 }
 
 /** A host of which only the name is there: every request is sent to `target`, at the port where it came. */
-export function redirectingHost(host: HostName, target: HostName, status: RedirectStatus): VirtualHost {
+export function redirectingHost(
+  host: HostName,
+  { of: target, status, forwarded }: Extract<NameUse, { kind: 'redirect' }>,
+): VirtualHost {
   const location: Template = [
     SCHEME,
     `://${target}:`,
-    { variable: 'server_port' },
+    { variable: forwarded ? 'forwarded_port' : 'server_port' },
     { variable: 'trimmed_request_uri' },
   ];
   const action: RouteAction = { kind: 'redirect', status, location };

@@ -56,7 +56,7 @@ export function deriveVirtualHosts(engine: Engine, sources: VirtualHostSources):
       return closedOnFailure(name, () => buildVirtualHost(name, read, sources));
     const use = read(furtherNames, name)?.use;
     if (use === undefined) return undefined;
-    if (use.kind === 'redirect') return redirectingHost(name, use.of, use.status);
+    if (use.kind === 'redirect') return redirectingHost(name, use);
     // What there is to say about the host is said there.
     return closedOnFailure(name, () => ({ ...buildVirtualHost(use.of, read, sources, name), diagnostics: [] }));
   });

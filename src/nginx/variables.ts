@@ -6,6 +6,8 @@ import { Expanded } from './quote.ts';
 const NAMES: Partial<Readonly<Record<VariableName, string>>> = {
   http_host: 'best_http_host',
   request_id: 'req_id',
+  forwarded_scheme: 'pass_access_scheme',
+  forwarded_port: 'pass_port',
   trimmed_request_uri: 'redirect_uri',
 };
 

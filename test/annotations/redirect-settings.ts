@@ -26,6 +26,7 @@ const HOSTS: Readonly<Record<string, Host>> = {
   paths: { tls: true, paths: ['/', '/free', '/freely', '/.well-known/acme-challenge/x'] },
   moved: { annotations: { 'permanent-redirect': '/elsewhere' } },
   'moved-own': { annotations: { 'permanent-redirect': '/elsewhere', 'relative-redirects': 'false' } },
+  root: { annotations: { 'app-root': '/app' } },
   to: { annotations: { 'from-to-www-redirect': 'true' } },
 };
 
@@ -178,4 +179,64 @@ const byDefault: AnnotationTable = {
   },
 };
 
-export const redirectSettings: readonly AnnotationTable[] = [changed, notSecure, forced, unreadable, byDefault];
+const forwardedHeaders = {
+  'x-forwarded-proto': 'https',
+  'x-forwarded-port': '8443',
+  'x-forwarded-host': 'www.to.settings.example.com',
+};
+
+/** Where a load balancer in front ends TLS. */
+const forwarded: AnnotationTable = {
+  title: 'redirects, where a load balancer is believed',
+  start: () => world({ 'use-forwarded-headers': 'true' }),
+  keys: {
+    'from-to-www-redirect': {
+      good: [],
+      default: [],
+      neighbours: [
+        {
+          url: 'http://www.to.settings.example.com/a/',
+          headers: forwardedHeaders,
+          status: 308,
+          answered: { location: 'https://to.settings.example.com:8443/a' },
+        },
+        redirectCase('http://www.to.settings.example.com/a', 308, 'http://to.settings.example.com:HTTP/a'),
+      ],
+    },
+    'permanent-redirect': {
+      good: [],
+      default: [],
+      neighbours: [
+        {
+          url: 'http://moved.settings.example.com/',
+          headers: { 'x-forwarded-proto': 'https' },
+          status: 301,
+          answered: { location: 'https://moved.settings.example.com/elsewhere' },
+          differs: 'forwardedRedirect',
+        },
+      ],
+    },
+    'app-root': {
+      good: [],
+      default: [],
+      neighbours: [
+        {
+          url: 'http://root.settings.example.com/',
+          headers: { 'x-forwarded-proto': 'https' },
+          status: 302,
+          answered: { location: 'https://root.settings.example.com/app' },
+          differs: 'forwardedRedirect',
+        },
+      ],
+    },
+  },
+};
+
+export const redirectSettings: readonly AnnotationTable[] = [
+  changed,
+  notSecure,
+  forced,
+  unreadable,
+  byDefault,
+  forwarded,
+];

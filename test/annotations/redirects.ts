@@ -3,10 +3,14 @@ import { ingress } from '../support/manifests.ts';
 import { redirectCase } from './named-ports.ts';
 import { type AnnotationTable, annotated } from './table.ts';
 
-function host(name: string, annotations: Readonly<Record<string, string>>, more: { tls?: boolean } = {}) {
+function host(
+  name: string,
+  annotations: Readonly<Record<string, string>>,
+  more: { tls?: boolean; name?: string } = {},
+) {
   const address = `${name}.moved.example.com`;
   return ingress({
-    name,
+    name: more.name ?? name,
     annotations: annotated(annotations),
     rules: [{ host: address, paths: [{ path: '/' }] }],
     ...(more.tls && { tls: [{ hosts: [address] }] }),
@@ -32,6 +36,7 @@ export const redirects: AnnotationTable = {
         host('old', { 'permanent-redirect': OLD }),
         host('path', { 'permanent-redirect': '/elsewhere' }),
         host('path-port', { 'permanent-redirect': '/elsewhere', 'use-port-in-redirects': 'true' }),
+        host('*.wild', { 'permanent-redirect': '/elsewhere' }, { name: 'wild' }),
         host('relative', { 'permanent-redirect': '/elsewhere', 'relative-redirects': 'true' }),
         host('bad-relative', { 'permanent-redirect': '/elsewhere', 'relative-redirects': 'yes' }),
         host('bare', { 'permanent-redirect': 'www.example.com' }),
@@ -84,6 +89,10 @@ export const redirects: AnnotationTable = {
           answered: { location: 'https://path.moved.example.com/elsewhere' },
         },
         leadsTo('bare.moved.example.com/', 'www.example.com'),
+        leadsTo('ANY.wild.moved.example.com/', 'http://ANY.wild.moved.example.com/elsewhere', {
+          differs: 'redirectCase',
+          nginx: { status: 301, answered: { location: 'http://any.wild.moved.example.com/elsewhere' } },
+        }),
       ],
       bad: [{ url: 'http://bad.moved.example.com/', backend: 'rest', because: 'the Ingress is refused' }],
       default: [{ url: 'http://plain.moved.example.com/', backend: 'web' }],

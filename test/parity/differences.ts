@@ -89,6 +89,19 @@ const rows = {
     envoy: '400',
     why: 'clients keep fragments to themselves; whatever sends one is up to something',
   },
+  forwardedRedirect: {
+    what: 'scheme of `app-root`, and of `permanent-redirect` to a path, where `X-Forwarded-Proto` is believed',
+    ingressNginx: 'that of the connection to it',
+    envoy: 'that of the client',
+    nginx: 'that of the client',
+    why: 'clients would be sent to plain HTTP, to be redirected again',
+  },
+  redirectCase: {
+    what: '`permanent-redirect` to a path, on a wildcard host, for a Host in upper case',
+    ingressNginx: 'to the host in lower case',
+    envoy: 'to the host as it was written',
+    why: 'Envoy',
+  },
   trailingDot: {
     what: 'redirect to https for a Host with a dot at the end',
     ingressNginx: 'keeps the dot',

@@ -75,7 +75,9 @@ export const redirects = annotationFeature({
     return {
       host: {
         ...(redirect && { redirect }),
-        ...(values['from-to-www-redirect'] && { fromToWww: { status: global['http-redirect-code'] } }),
+        ...(values['from-to-www-redirect'] && {
+          fromToWww: { status: global['http-redirect-code'], forwarded: global['use-forwarded-headers'] },
+        }),
       },
       warnings: [
         ...(temporal !== undefined && permanent !== undefined ? [SECOND] : []),

@@ -125,7 +125,7 @@ export interface HostEffects {
   /** Where requests for exactly `/` are redirected to, on the whole host: a path of it. */
   readonly appRoot?: Template;
   /** Requests to the host with `www.` in front, or without it if it has one, are redirected to the host. */
-  readonly fromToWww?: { readonly status: RedirectStatus };
+  readonly fromToWww?: WwwRedirect;
   /** The Service, with the number of its port, that gets the requests of paths whose own has no endpoint. */
   readonly standIn?: { readonly service: string; readonly port: string };
   /** Further names of its hosts, each once. */
@@ -138,6 +138,12 @@ export interface HostEffects {
   };
   /** The `Host` that backends get. */
   readonly upstreamHost?: BackendTemplate;
+}
+
+/** `forwarded`: to the port that requests say, rather than to that where they come. */
+export interface WwwRedirect {
+  readonly status: RedirectStatus;
+  readonly forwarded: boolean;
 }
 
 /** `url` is a path of the same host, or whatever `Location` is to be. `relative`: a path stays one. */
