@@ -34,8 +34,8 @@ export const variableNames = [
 
 /**
  * What the proxy's own redirects need beside them. `forwarded_scheme`: as the client used it, by what requests say where that is
- * believed. `forwarded_port`: the same of the port, where it is believed. `trimmed_request_uri`: path and query as they came, without a slash at their very
- * end. `port_suffix`: the port of the listener with a colon in front, or nothing where it is 80 or 443.
+ * believed. `forwarded_port`: the same of the port, where it is believed. `trimmed_request_uri`: path and query as they came, without
+ * a slash at their very end. `port_suffix`: the port of the listener with a colon in front, or nothing where it is 80 or 443.
  */
 type OwnVariableName = 'forwarded_scheme' | 'forwarded_port' | 'trimmed_request_uri' | 'port_suffix';
 
