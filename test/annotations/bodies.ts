@@ -87,19 +87,37 @@ export function isPaced(name: string, kilobytes: number, expected: boolean): Exc
   };
 }
 
-/** Whether requests one after another come by the same connection. */
-export function isKept(name: string, expected: boolean, pauseMs = 0): Exchange {
+/** Whether requests one after another come by the same connection. Other cases ask the same endpoints meanwhile. */
+export function isKept(name: string, expected: boolean): Exchange {
   return {
-    title: `${name}: connections to backends are ${expected ? '' : 'not '}kept${pauseMs > 0 ? ` for ${pauseMs} ms` : ''}`,
+    title: `${name}: connections to backends are ${expected ? '' : 'not '}kept`,
+    run: async ({ httpPort }: Ports) => {
+      const seen = new Set<string>();
+      for (let index = 0; index < 30; index++) {
+        const { body } = await get(httpPort, at(name), '/socket');
+        if (seen.has(body)) return true;
+        seen.add(body);
+      }
+      return false;
+    },
+    expected,
+  };
+}
+
+/** Whether a connection is still used after a while. */
+export function isKeptFor(name: string, milliseconds: number, expected: boolean): Exchange {
+  return {
+    title: `${name}: connections to backends are ${expected ? '' : 'not '}kept for ${milliseconds} ms`,
     run: async ({ httpPort }: Ports) => {
       const some = async () => {
         const sockets: string[] = [];
-        // Two endpoints take turns, and other cases ask them too.
         while (sockets.length < 10) sockets.push((await get(httpPort, at(name), '/socket')).body);
         return sockets;
       };
       const before = new Set(await some());
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      await new Promise((resolve) => setTimeout(resolve, milliseconds));
+      // nginx ends a connection that is too old after one more request.
+      await some();
       return (await some()).some((socket) => before.has(socket));
     },
     expected,

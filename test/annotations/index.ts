@@ -9,21 +9,16 @@ import { blockedClients } from './blocked-clients.ts';
 import { bodySize, bodySizeOfAll, bodySizeUnreadable } from './body-size.ts';
 import { buffering, bufferingOfConfigMap } from './buffering.ts';
 import { canaries } from './canaries.ts';
+import { connections } from './connections.ts';
 import { cors } from './cors.ts';
 import { customHeaders } from './custom-headers.ts';
 import { defaultBackend } from './default-backend.ts';
-import {
-  forwardingDefault,
-  forwardingForeignPeer,
-  forwardingRealIp,
-  forwardingTrusted,
-  forwardingUnreadable,
-  forwardingUnreadablePeers,
-} from './forwarding.ts';
+import { forwardingDefault, forwardingForeignPeer, forwardingRealIp, forwardingTrusted, forwardingUnreadable, forwardingUnreadablePeers } from './forwarding.ts';
 import { globalHeadersDefault, globalHeadersOff, globalHeadersSet, globalHeadersUnreadable } from './global-headers.ts';
 import { httpsRedirect } from './https-redirect.ts';
 import { loadBalancing, loadBalancingOfConfigMap } from './load-balancing.ts';
 import { names } from './names.ts';
+import { nginxTuning } from './nginx-tuning.ts';
 import { portsDefault, portsSet, portsUnreadable } from './ports.ts';
 import { proxyProtocol, proxyProtocolAndForwarding, proxyProtocolDefault } from './proxy-protocol.ts';
 import { redirectSettings } from './redirect-settings.ts';
@@ -34,7 +29,7 @@ import { rewrites } from './rewrites.ts';
 import { serviceUpstream, serviceUpstreamOfConfigMap } from './service-upstream.ts';
 import { sessionAffinity } from './session-affinity.ts';
 import type { AnnotationTable } from './table.ts';
-import { timeouts } from './timeouts.ts';
+import { timeouts, timeoutsOfConfigMap } from './timeouts.ts';
 import { upstreamHost } from './upstream-host.ts';
 
 export const annotationTables: readonly AnnotationTable[] = [
@@ -52,6 +47,7 @@ export const annotationTables: readonly AnnotationTable[] = [
   buffering,
   ...bufferingOfConfigMap,
   canaries,
+  ...connections,
   cors,
   customHeaders,
   defaultBackend,
@@ -69,6 +65,7 @@ export const annotationTables: readonly AnnotationTable[] = [
   loadBalancing,
   ...loadBalancingOfConfigMap,
   names,
+  ...nginxTuning,
   portsDefault,
   portsSet,
   portsUnreadable,
@@ -82,10 +79,11 @@ export const annotationTables: readonly AnnotationTable[] = [
   requestHeadersUnreadable,
   retries,
   ...retriesOfConfigMap,
+  rewrites,
   serviceUpstream,
   ...serviceUpstreamOfConfigMap,
   sessionAffinity,
-  rewrites,
   timeouts,
+  ...timeoutsOfConfigMap,
   upstreamHost,
 ];
