@@ -58,9 +58,15 @@ export function emitListeners(engine: Engine, model: ProxyModel, options: Listen
   const { listeners, certificates } = model;
   const connectionManagers = deriveConnectionManagers(engine, model, options, encoder);
   const bindings = deriveBinding(engine, model, options);
+  // A unit of its own, so that other settings reach no chain.
+  const tls = engine.derive('tls-settings', model.settings, (name, read) => existing(read, model.settings, name).tls);
+  const chainParts = (read: Reader) => ({
+    connectionManager: existing(read, connectionManagers, 'https'),
+    tls: existing(read, tls, SETTINGS),
+  });
   const encodeChain = (certificate: CertificateName, read: Reader) => {
     encoder.count('FilterChain');
-    const chain = certificateChain(certificate, existing(read, connectionManagers, 'https'));
+    const chain = certificateChain(certificate, chainParts(read));
     return encode(LISTENER, { filter_chains: [chain] });
   };
   // Whether a certificate has a chain; which names lead to it moves none of the chains.
@@ -93,7 +99,7 @@ export function emitListeners(engine: Engine, model: ProxyModel, options: Listen
       ({ certificate }) => certificate === ON_DEMAND || read(chains, certificate) !== undefined,
     );
     const used = [...new Set([DEFAULT_CERTIFICATE, ...serverNames.map(({ certificate }) => certificate)])].sort();
-    const rest = encoder.encode(LISTENER, httpsListener(listener, serverNames, connectionManager, binding), name);
+    const rest = encoder.encode(LISTENER, httpsListener(listener, serverNames, chainParts(read), binding), name);
     return encodedResource(name, Buffer.concat([rest, ...used.map((certificate) => chainOf(certificate, read))]));
   });
   return { resources, chains };

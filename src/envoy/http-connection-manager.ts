@@ -1,4 +1,5 @@
 import {
+  envoy_extensions_filters_network_http_connection_manager_v3_HttpConnectionManager_CodecType as CodecType,
   envoy_extensions_filters_network_http_connection_manager_v3_HttpConnectionManager_PathWithEscapedSlashesAction as EscapedSlashesAction,
   type envoy_config_common_mutation_rules_v3_HeaderMutation as HeaderMutation,
   type envoy_extensions_filters_network_http_connection_manager_v3_HttpConnectionManager as HttpConnectionManager,
@@ -49,6 +50,7 @@ function message(
   const sharding = routeSharding ? shardMutations(routeTable) : [];
   return {
     stat_prefix: routeTable,
+    ...(settings.tls.http2 ? {} : { codec_type: CodecType.HTTP1 }),
     ...(routeSharding
       ? { scoped_routes: scopedRoutes(routeTable) }
       : { rds: { route_config_name: routeTable, config_source: ADS } }),

@@ -3,7 +3,6 @@ import {
   type envoy_config_listener_v3_ListenerFilter as ListenerFilter,
   type envoy_config_listener_v3_Listener as ListenerMessage,
   type envoy_config_listener_v3_Filter as NetworkFilter,
-  envoy_extensions_transport_sockets_tls_v3_TlsParameters_TlsProtocol as TlsProtocol,
   envoy_config_core_v3_TrafficDirection as TrafficDirection,
 } from '../gen/messages.ts';
 import {
@@ -14,6 +13,8 @@ import {
   type ServerName,
 } from '../model/proxy-model.ts';
 import type { ListenerSettings } from '../model/settings.ts';
+import type { TlsSettings } from '../model/tls-settings.ts';
+import { sessions, tlsParameters } from './client-tls.ts';
 import { ADS, socketAddress } from './config-source.ts';
 import { onDemandSelector } from './on-demand.ts';
 import { serverNameMatcher } from './server-name-matcher.ts';
@@ -48,21 +49,23 @@ export function httpListener(listener: Listener, connectionManager: NetworkFilte
  * The TLS listener without the chains that its matcher leads to (see `certificateChain`): server names go to the chain of their
  * certificate, all others to the default certificate, or to the one that is found by their name.
  * @param serverNames those of the listener whose certificate exists
- * @param connectionManager the filter that serves the `https` route table
  */
 export function httpsListener(
   listener: Listener,
   serverNames: readonly ServerName[],
-  connectionManager: NetworkFilter,
+  { connectionManager, tls }: ChainParts,
   binding: Binding,
 ): ListenerMessage {
   const { onDemand = false } = listener;
-  const matcher = serverNameMatcher(serverNames, { onDemand });
+  const rejects = tls.rejectsUnknownNames && !onDemand;
+  const matcher = serverNameMatcher(serverNames, { onDemand, rejects });
   return {
     ...httpBinding(listener, binding, [TLS_INSPECTOR]),
     ...(matcher === undefined ? {} : { filter_chain_matcher: matcher }),
     // The matcher cannot lead here by name: a server name that wants this certificate needs a chain of the other kind.
-    default_filter_chain: tlsChain('default', onDemand ? ON_DEMAND : DEFAULT_CERTIFICATE, connectionManager),
+    ...(!rejects && {
+      default_filter_chain: tlsChain('default', onDemand ? ON_DEMAND : DEFAULT_CERTIFICATE, { connectionManager, tls }),
+    }),
   };
 }
 
@@ -70,8 +73,15 @@ export function httpsListener(
  * The chain of one certificate, named like it. Chains differ in the name of their secret alone, so that another certificate or
  * server name disturbs no connection on the others.
  */
-export function certificateChain(certificate: CertificateName, connectionManager: NetworkFilter): FilterChain {
-  return tlsChain(certificate, certificate, connectionManager);
+export function certificateChain(certificate: CertificateName, parts: ChainParts): FilterChain {
+  return tlsChain(certificate, certificate, parts);
+}
+
+/** What all chains have in common. */
+export interface ChainParts {
+  /** The filter that serves the `https` route table. */
+  readonly connectionManager: NetworkFilter;
+  readonly tls: TlsSettings;
 }
 
 /** A port on every address. */
@@ -119,7 +129,7 @@ const TLS_INSPECTOR = {
   typed_config: { '@type': 'type.googleapis.com/envoy.extensions.filters.listener.tls_inspector.v3.TlsInspector' },
 } as const;
 
-function tlsChain(name: string, certificate: CertificateName, connectionManager: NetworkFilter): FilterChain {
+function tlsChain(name: string, certificate: CertificateName, { connectionManager, tls }: ChainParts): FilterChain {
   return {
     name,
     filters: [connectionManager],
@@ -128,19 +138,13 @@ function tlsChain(name: string, certificate: CertificateName, connectionManager:
       typed_config: {
         '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext',
         common_tls_context: {
-          tls_params: {
-            tls_minimum_protocol_version: TlsProtocol.TLSv1_2,
-            tls_maximum_protocol_version: TlsProtocol.TLSv1_3,
-          },
-          alpn_protocols: ['h2', 'http/1.1'],
+          tls_params: tlsParameters(tls),
+          alpn_protocols: tls.http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
           ...(certificate === ON_DEMAND
             ? { custom_tls_certificate_selector: onDemandSelector }
             : { tls_certificate_sds_secret_configs: [{ name: certificate, sds_config: ADS }] }),
         },
-        // ingress-nginx: `ssl-session-tickets: false`.
-        disable_stateless_session_resumption: true,
-        // Envoy can resume no session whose certificate is looked up.
-        ...(certificate === ON_DEMAND && { disable_stateful_session_resumption: true }),
+        ...sessions(tls, certificate),
       },
     },
     // A client that does not finish its handshake; or a control plane that is away and does not say which certificate.

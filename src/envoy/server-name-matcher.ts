@@ -16,11 +16,13 @@ import { DEFAULT_CERTIFICATE, type ServerName } from '../model/proxy-model.ts';
  */
 export function serverNameMatcher(
   serverNames: readonly ServerName[],
-  { onDemand = false }: { readonly onDemand?: boolean } = {},
+  { onDemand = false, rejects = false }: { readonly onDemand?: boolean; readonly rejects?: boolean } = {},
 ): Matcher | undefined {
-  const known = onDemand
-    ? [{ name: DEFAULT_CERTIFICATE, certificate: DEFAULT_CERTIFICATE }, ...serverNames]
-    : serverNames;
+  // Without a matcher the only chain would take every name.
+  const known =
+    onDemand || rejects
+      ? [{ name: DEFAULT_CERTIFICATE, certificate: DEFAULT_CERTIFICATE }, ...serverNames]
+      : serverNames;
   const names = known.filter(({ name }) => HOST_NAME.test(name));
   const exact = names.filter(({ name }) => !isWildcard(name));
   const wildcards = names.filter(({ name }) => isWildcard(name));

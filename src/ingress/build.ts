@@ -136,7 +136,7 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
   );
   return {
     model: {
-      settings: deriveProxySettings(engine, globalOptions, globalHeaders),
+      settings: deriveProxySettings(engine, { globalOptions, globalHeaders }, options.proxy),
       listeners,
       streamListeners: streamListeners.listeners,
       virtualHosts,

@@ -7,6 +7,7 @@ import { type ConfigMapReading, DEFAULT_VALUES, readConfigMap } from './config-m
 import type { ProxyName } from './declaration/support.ts';
 import { diagnose, quote } from './diagnose.ts';
 import type { AcceptancePolicy } from './refusal.ts';
+import { cipherFindings } from './tls-settings.ts';
 
 /** What the ConfigMap (`--configmap`) asks of every host. */
 export interface GlobalOptions {
@@ -33,7 +34,8 @@ export function deriveGlobalOptions(
       const diagnostics = [diagnose(ref, 'warning', 'ConfigMapNotFound', message)];
       return { values: DEFAULT_VALUES, protective: [], diagnostics };
     }
-    const reading = readConfigMap(data, proxy);
+    const found = readConfigMap(data, proxy);
+    const reading = { ...found, findings: [...found.findings, ...cipherFindings(found.values, proxy)] };
     const { values, protective } = reading;
     return { values, protective, diagnostics: report(ref, reading) };
   });

@@ -9,23 +9,30 @@ import {
 } from '../model/settings.ts';
 import type { ConfigMapValues } from './config-map/keys.ts';
 import { clientSettings, keptConnections, nginxTuning, streamSettings } from './connection-settings.ts';
+import type { ProxyName } from './declaration/support.ts';
 import type { GlobalHeaders } from './global-headers.ts';
 import { GLOBAL, type GlobalOptions } from './global-options.ts';
+import { tlsSettings } from './tls-settings.ts';
+
+interface SettingsSources {
+  readonly globalOptions: Table<GlobalOptions>;
+  readonly globalHeaders: Table<GlobalHeaders>;
+}
 
 /** One unit: what the ConfigMap says about the proxy as a whole. */
 export function deriveProxySettings(
   engine: Engine,
-  globalOptions: Table<GlobalOptions>,
-  globalHeaders: Table<GlobalHeaders>,
+  { globalOptions, globalHeaders }: SettingsSources,
+  proxy: ProxyName,
 ): Table<ProxySettings> {
   return engine.derive<ProxySettings>('proxy-settings', [SETTINGS], (_, read) => {
     const values = read(globalOptions, GLOBAL)?.values;
     const headers = read(globalHeaders, GLOBAL)?.settings ?? DEFAULT_SETTINGS.headers;
-    return values && settingsOf(values, headers);
+    return values && { ...settingsOf(values, headers), tls: tlsSettings(values, proxy) };
   });
 }
 
-function settingsOf(values: ConfigMapValues, headers: HeaderSettings): ProxySettings {
+function settingsOf(values: ConfigMapValues, headers: HeaderSettings): Omit<ProxySettings, 'tls'> {
   return {
     blocked: {
       networks: values['block-cidrs'],
@@ -37,6 +44,7 @@ function settingsOf(values: ConfigMapValues, headers: HeaderSettings): ProxySett
     http: {
       generateRequestId: values['generate-request-id'],
       underscoresInHeaders: values['enable-underscores-in-headers'],
+      ignoresInvalidHeaders: values['ignore-invalid-headers'],
     },
     headers,
     clients: clientSettings(values),

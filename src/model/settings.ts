@@ -10,6 +10,7 @@ import type { HeaderChanges } from './headers.ts';
 import type { LoadBalancing } from './load-balancing.ts';
 import { DEFAULT_TUNING, type NginxTuning } from './nginx-tuning.ts';
 import type { HttpVersion, Network } from './proxy-model.ts';
+import { DEFAULT_TLS, type TlsSettings } from './tls-settings.ts';
 
 /** What holds for the proxy as a whole: for all hosts, or for all clusters. */
 export interface ProxySettings {
@@ -19,6 +20,7 @@ export interface ProxySettings {
   readonly http: HttpSettings;
   readonly headers: HeaderSettings;
   readonly clients: ClientSettings;
+  readonly tls: TlsSettings;
   readonly upstream: UpstreamSettings;
   readonly streams: StreamSettings;
   readonly nginx: NginxTuning;
@@ -61,6 +63,8 @@ export interface HttpSettings {
   readonly generateRequestId: boolean;
   /** Whether headers with an underscore in their name are passed on; else they are dropped. */
   readonly underscoresInHeaders: boolean;
+  /** Whether headers with a name that HTTP does not allow are dropped; only nginx can pass them on. */
+  readonly ignoresInvalidHeaders: boolean;
 }
 
 /** Requests that are answered 403 whatever they ask for, before any redirect. */
@@ -116,7 +120,7 @@ export const DEFAULT_SETTINGS: ProxySettings = {
     trustsHeaders: false,
     appendsPeer: false,
   },
-  http: { generateRequestId: true, underscoresInHeaders: false },
+  http: { generateRequestId: true, underscoresInHeaders: false, ignoresInvalidHeaders: true },
   headers: {
     strictTransportSecurity: 'max-age=31536000; includeSubDomains',
     server: 'none',
@@ -134,4 +138,5 @@ export const DEFAULT_SETTINGS: ProxySettings = {
   },
   streams: DEFAULT_STREAMS,
   nginx: DEFAULT_TUNING,
+  tls: DEFAULT_TLS,
 };

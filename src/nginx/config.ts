@@ -25,6 +25,8 @@ export interface NginxSettings {
   readonly generateRequestId: boolean;
   /** `underscores_in_headers` */
   readonly underscoresInHeaders: boolean;
+  /** `ignore_invalid_headers` */
+  readonly ignoreInvalidHeaders: boolean;
   /** What backends get of a request beside its own headers; an empty value takes a header away. */
   readonly requestHeaders: readonly NginxHeader[];
   /** Headers of every answer, in place of what a backend says; an empty value is not sent. */
@@ -68,6 +70,8 @@ export interface NginxSettings {
   readonly trustedPeers: readonly string[];
   /** `real_ip_header`: where the address of a client stands. */
   readonly realIpHeader: string;
+  /** How clients speak TLS. */
+  readonly tls: NginxTls;
   /** Whether `X-Forwarded-Proto`, `-Host` and `-Port` of requests count. */
   readonly trustsHeaders: boolean;
   /** Whether `X-Forwarded-For` to backends holds what the request said and then the peer. */
@@ -98,6 +102,30 @@ export interface NginxSettings {
   readonly serverNamesHashMaxSize: number;
   /** File with the certificate and the key that answer every server name without a certificate of its own. */
   readonly defaultCertificate: string;
+}
+
+/** How clients speak TLS. */
+export interface NginxTls {
+  /** `ssl_protocols` */
+  readonly protocols: readonly string[];
+  /** `ssl_ciphers` */
+  readonly ciphers: string;
+  /** `ssl_ecdh_curve` */
+  readonly curves: string;
+  /** Whether HTTP/2 is offered. */
+  readonly http2: boolean;
+  /** Bytes of `ssl_session_cache`; 0 for none. */
+  readonly sessionCacheBytes: number;
+  /** `ssl_session_timeout`, in seconds. */
+  readonly sessionTimeout: number;
+  /** `ssl_session_tickets` */
+  readonly sessionTickets: boolean;
+  /** Bytes of `ssl_buffer_size`. */
+  readonly bufferSize: number;
+  /** `ssl_early_data` */
+  readonly earlyData: boolean;
+  /** `ssl_reject_handshake`, of the default server. */
+  readonly rejectHandshake: boolean;
 }
 
 /** One host name. */

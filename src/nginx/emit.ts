@@ -18,7 +18,7 @@ import { authoritiesFile, certificateFile } from './certificate-file.ts';
 import type { NginxConfig, NginxServer, NginxSettings, NginxStream, NginxUpstream } from './config.ts';
 import { headersOfAll } from './headers.ts';
 import { type EmittedServer, nginxServer, type ServerContext } from './server.ts';
-import { forwardedSettings, listenAddresses } from './settings.ts';
+import { forwardedSettings, listenAddresses, tlsSettings } from './settings.ts';
 import { nginxStream } from './stream.ts';
 import { externalAddress, needsResolver, nginxUpstream, upstreamName } from './upstream.ts';
 
@@ -243,11 +243,13 @@ function settings(
   const maxOpenFiles = tuning.workerOpenFiles || (options.maxOpenFiles ?? 0);
   return {
     ...forwardedSettings(current),
+    tls: tlsSettings(current.tls),
     addresses: listenAddresses(listener, options),
     proxyProtocol: listener.proxyProtocol !== undefined,
     ipv6Dns: options.ipv6 && upstream.resolvesIpv6,
     generateRequestId: http.generateRequestId,
     underscoresInHeaders: http.underscoresInHeaders,
+    ignoreInvalidHeaders: http.ignoresInvalidHeaders,
     blocked: blockedClients(blocked),
     ...headersOfAll(current),
     clients,

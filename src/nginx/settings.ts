@@ -1,6 +1,7 @@
 /** What the settings mean for nginx. */
 import type { ListenerSettings, ProxySettings } from '../model/settings.ts';
-import type { NginxSettings } from './config.ts';
+import { DEFAULT_CIPHERS, type TlsSettings } from '../model/tls-settings.ts';
+import type { NginxSettings, NginxTls } from './config.ts';
 
 /** Each with the colon that a port follows. */
 export function listenAddresses(
@@ -23,3 +24,26 @@ export function forwardedSettings({ forwarded, listener }: ProxySettings): Forwa
     appendsPeer,
   };
 }
+
+export function tlsSettings(tls: TlsSettings): NginxTls {
+  const { versions, ciphers, curves, sessionCache, sessionCacheBytes } = tls;
+  return {
+    protocols: versions,
+    ciphers: (ciphers ?? DEFAULT_NGINX_CIPHERS).join(':'),
+    curves: curves?.join(':') ?? 'auto',
+    http2: tls.http2,
+    sessionCacheBytes: sessionCache ? sessionCacheBytes : 0,
+    sessionTimeout: tls.sessionTimeoutSeconds,
+    sessionTickets: tls.sessionTickets,
+    bufferSize: tls.bufferBytes,
+    earlyData: tls.earlyData,
+    rejectHandshake: tls.rejectsUnknownNames,
+  };
+}
+
+/** As in ingress-nginx. Those with DHE take effect in a template that adds parameters. */
+const DEFAULT_NGINX_CIPHERS: readonly string[] = [
+  ...DEFAULT_CIPHERS,
+  'DHE-RSA-AES128-GCM-SHA256',
+  'DHE-RSA-AES256-GCM-SHA384',
+];

@@ -10,6 +10,7 @@ import { bodySize, bodySizeOfAll, bodySizeUnreadable } from './body-size.ts';
 import { buffering, bufferingOfConfigMap } from './buffering.ts';
 import { canaries } from './canaries.ts';
 import { connections } from './connections.ts';
+import { clientTlsDefault, clientTlsOther, clientTlsSet, clientTlsUnreadable } from './client-tls.ts';
 import { cors } from './cors.ts';
 import { customHeaders } from './custom-headers.ts';
 import { defaultBackend } from './default-backend.ts';
@@ -48,6 +49,10 @@ export const annotationTables: readonly AnnotationTable[] = [
   ...bufferingOfConfigMap,
   canaries,
   ...connections,
+  clientTlsDefault,
+  clientTlsOther,
+  clientTlsSet,
+  clientTlsUnreadable,
   cors,
   customHeaders,
   defaultBackend,

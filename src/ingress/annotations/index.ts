@@ -8,6 +8,7 @@ import { bodySize } from './body-size.ts';
 import { buffering } from './buffering.ts';
 import { canary } from './canary.ts';
 import { clientCertificates } from './client-certificates.ts';
+import { clientTls } from './client-tls.ts';
 import { connectionHeader } from './connection-header.ts';
 import { cors } from './cors.ts';
 import { customHeaders } from './custom-headers.ts';
@@ -39,6 +40,7 @@ export const annotationFeatures: readonly AnnotationFeature[] = [
   buffering,
   canary,
   clientCertificates,
+  clientTls,
   connectionHeader,
   cors,
   customHeaders,

@@ -17,6 +17,7 @@ import { redirectKeys } from './redirects.ts';
 import { requestHeaderKeys } from './request-headers.ts';
 import { retryKeys } from './retries.ts';
 import { streamKeys } from './streams.ts';
+import { tlsKeys } from './tls.ts';
 import { upstreamKeys } from './upstream.ts';
 
 /** By the heading of their part of the documentation. */
@@ -38,6 +39,7 @@ const keysByTitle = {
   'Requests of clients': requestHeaderKeys,
   Retries: retryKeys,
   'TCP and UDP services': streamKeys,
+  'TLS with clients': tlsKeys,
   'Which Ingresses are taken': acceptanceKeys,
 };
 

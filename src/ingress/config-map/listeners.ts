@@ -3,6 +3,7 @@ import { canonicalIp } from '../../ip-address.ts';
 import { type Codec, codec } from '../declaration/codec.ts';
 import { boolean, listOf } from '../declaration/codecs.ts';
 import { configMapKeys } from '../declaration/config-map-key.ts';
+import { duration } from '../declaration/duration.ts';
 import { approximated, HONOURED } from '../declaration/support.ts';
 
 const honoured = { envoy: HONOURED, nginx: HONOURED } as const;
@@ -11,15 +12,6 @@ const addresses: Codec<readonly string[]> = listOf(
   codec('an address', (text) => canonicalIp(/^\[(.*)\]$/.exec(text)?.[1] ?? text)?.ip),
   'a list of addresses',
 );
-
-const SECONDS: Readonly<Record<string, number>> = { '': 1, s: 1, m: 60 };
-
-/** `5s`, `1m`, `5` */
-const duration: Codec<number> = codec('a time in whole seconds such as 5s', (text) => {
-  const [, digits = '', unit = ''] = /^(\d{1,5})([sm]?)$/.exec(text) ?? [];
-  const seconds = Number(digits) * (SECONDS[unit] ?? 1);
-  return seconds > 0 ? seconds : undefined;
-});
 
 export const listenerKeys = configMapKeys({
   'use-proxy-protocol': {

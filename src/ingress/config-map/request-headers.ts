@@ -1,7 +1,7 @@
 /** Headers of requests, before anything else looks at them. */
 import { boolean } from '../declaration/codecs.ts';
 import { configMapKeys } from '../declaration/config-map-key.ts';
-import { approximated, HONOURED } from '../declaration/support.ts';
+import { approximated, HONOURED, refused } from '../declaration/support.ts';
 
 export const requestHeaderKeys = configMapKeys({
   'generate-request-id': {
@@ -18,6 +18,14 @@ export const requestHeaderKeys = configMapKeys({
     summary: 'Whether headers with an underscore in their name reach backends; else they are dropped.',
     example: 'true',
     envoy: HONOURED,
+    nginx: HONOURED,
+  },
+  'ignore-invalid-headers': {
+    codec: boolean,
+    default: true,
+    summary: 'Whether headers with a name that HTTP does not allow are dropped; else they reach backends.',
+    example: 'false',
+    envoy: refused('Envoy answers such requests 400 in any case, before anything of them reaches a backend'),
     nginx: HONOURED,
   },
 });
