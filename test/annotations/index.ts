@@ -9,12 +9,19 @@ import { blockedClients } from './blocked-clients.ts';
 import { bodySize, bodySizeOfAll, bodySizeUnreadable } from './body-size.ts';
 import { buffering, bufferingOfConfigMap } from './buffering.ts';
 import { canaries } from './canaries.ts';
-import { connections } from './connections.ts';
 import { clientTlsDefault, clientTlsOther, clientTlsSet, clientTlsUnreadable } from './client-tls.ts';
+import { connections } from './connections.ts';
 import { cors } from './cors.ts';
 import { customHeaders } from './custom-headers.ts';
 import { defaultBackend } from './default-backend.ts';
-import { forwardingDefault, forwardingForeignPeer, forwardingRealIp, forwardingTrusted, forwardingUnreadable, forwardingUnreadablePeers } from './forwarding.ts';
+import {
+  forwardingDefault,
+  forwardingForeignPeer,
+  forwardingRealIp,
+  forwardingTrusted,
+  forwardingUnreadable,
+  forwardingUnreadablePeers,
+} from './forwarding.ts';
 import { globalHeadersDefault, globalHeadersOff, globalHeadersSet, globalHeadersUnreadable } from './global-headers.ts';
 import { httpsRedirect } from './https-redirect.ts';
 import { loadBalancing, loadBalancingOfConfigMap } from './load-balancing.ts';
