@@ -54,6 +54,8 @@ export const redirects: AnnotationTable = {
         host('far-now-code', { 'temporal-redirect': OLD, 'temporal-redirect-code': '308' }),
         host('bad-now-code', { 'temporal-redirect': OLD, 'temporal-redirect-code': 'x' }),
         host('secure', { 'permanent-redirect': OLD }, { tls: true }),
+        host('listed', { 'permanent-redirect': OLD, 'allowlist-source-range': '192.0.2.1' }),
+        host('cors', { 'permanent-redirect': OLD, 'enable-cors': 'true' }),
         host('denied', { 'permanent-redirect': OLD, 'allowlist-source-range': '10.0.0.0/8;' }),
         ingress({
           name: 'part',
@@ -107,6 +109,17 @@ export const redirects: AnnotationTable = {
         { url: 'http://part.moved.example.com/web', backend: 'web', because: 'another Ingress has the path' },
         leadsTo('part.moved.example.com/x', OLD, { because: 'what no path takes belongs to the first Ingress' }),
         { url: 'http://denied.moved.example.com/', status: 503, because: 'what is denied is not redirected' },
+        leadsTo('listed.moved.example.com/', OLD, { because: 'what protects a backend does not count' }),
+        {
+          url: 'http://cors.moved.example.com/',
+          method: 'OPTIONS',
+          headers: { origin: 'https://a.example.com', 'access-control-request-method': 'GET' },
+          status: 204,
+        },
+        leadsTo('cors.moved.example.com/', OLD, {
+          headers: { origin: 'https://a.example.com' },
+          answered: { location: OLD, 'access-control-allow-origin': '*' },
+        }),
         {
           url: 'http://unknown.example.org/',
           backend: 'rest',
