@@ -8,6 +8,7 @@
 import type { envoy_extensions_filters_network_http_connection_manager_v3_HttpFilter as HttpFilter } from '../gen/messages.ts';
 import type { ProxySettings } from '../model/settings.ts';
 import { ADDRESS_LISTS } from './filters/address-lists.ts';
+import { ANSWER_REWRITE } from './filters/answer-rewrite.ts';
 import { BLOCKED_CLIENTS } from './filters/blocked-clients.ts';
 import { BODY_SIZE_LIMIT } from './filters/body-size-limit.ts';
 import { FORWARDED_HOST } from './filters/forwarded-host.ts';
@@ -26,6 +27,7 @@ const ALL_FILTERS: readonly HttpFilter[] = [
   PACE,
   STATEFUL_SESSION,
   FORWARDED_HOST,
+  ANSWER_REWRITE,
   ROUTER,
 ];
 

@@ -7,7 +7,7 @@ import type { AnswerBuffering, Pace, RequestBuffering } from './buffering.ts';
 import type { Canary } from './canary.ts';
 import type { CorsPolicy } from './cors.ts';
 import type { Diagnostic } from './diagnostic.ts';
-import type { HeaderChanges } from './headers.ts';
+import type { AnswerRewrites, HeaderChanges } from './headers.ts';
 import type { HashBy, LoadBalancing } from './load-balancing.ts';
 import type { ObjectKey } from './object-ref.ts';
 import type { Retries } from './retries.ts';
@@ -158,6 +158,8 @@ export interface RoutePolicy {
   readonly cors?: CorsPolicy;
   /** What is done to the headers of every answer, in place of what a backend says. */
   readonly responseHeaders?: HeaderChanges;
+  /** What is made of addresses in the answers of backends. */
+  readonly answerRewrites?: AnswerRewrites;
   /** The `Connection` header that backends of HTTP/1 get. */
   readonly connectionHeader?: 'close' | 'keep-alive';
   /** Requests of one client go to one endpoint. */

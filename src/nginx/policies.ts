@@ -1,5 +1,6 @@
 /** What nginx does for each policy of a route and each setting of a cluster. A policy without an entry here does not compile. */
 import type { Diagnostic } from '../model/diagnostic.ts';
+import type { ValueRewrite } from '../model/headers.ts';
 import type { ObjectKey } from '../model/object-ref.ts';
 import type { ClusterPolicy, Route, RoutePolicy } from '../model/proxy-model.ts';
 import { standInHeaders } from '../model/stand-in.ts';
@@ -34,6 +35,12 @@ type Handler<K extends keyof RoutePolicy> = (
 
 const handlers: { readonly [K in keyof Required<RoutePolicy>]: Handler<K> } = {
   bodySize: ({ maxBytes }) => directives(['client_max_body_size', maxBytes]),
+  answerRewrites: ({ location, cookieDomain, cookiePath }) =>
+    directives(
+      ...rewritten('proxy_redirect', location),
+      ...rewritten('proxy_cookie_domain', cookieDomain),
+      ...rewritten('proxy_cookie_path', cookiePath),
+    ),
   connectionHeader: (value) => ({ requestHeaders: [{ name: 'Connection', value }] }),
   cors: corsPatch,
   httpsRedirect: (redirect) => ({ httpsRedirect: httpsRedirect(redirect) }),
@@ -166,4 +173,10 @@ function forGrpc({ directives, ...patch }: LocationPatch): LocationPatch {
 /** What is asked for is not done: the route is served without it. */
 export function refusal(route: Route, message: string): Diagnostic {
   return routeDiagnostic(route, { severity: 'warning', code: 'IngressFeatureUnsupported', message });
+}
+
+function rewritten(directive: string, rewrite: ValueRewrite | undefined) {
+  if (rewrite === undefined) return [];
+  const { from, isPattern, to } = rewrite;
+  return [[directive, isPattern ? `~${from}` : from, to] as const];
 }

@@ -2,6 +2,12 @@
 
 import { acceptanceTables } from './acceptance.ts';
 import { addressLists, addressListsOfConfigMap } from './address-lists.ts';
+import {
+  answerRewrites,
+  answerRewritesDefault,
+  answerRewritesOfAll,
+  answerRewritesUnreadable,
+} from './answer-rewrites.ts';
 import { appRoot } from './app-root.ts';
 import { backendProtocol } from './backend-protocol.ts';
 import { backendTls, backendTlsAcrossNamespaces } from './backend-tls.ts';
@@ -41,6 +47,10 @@ import { timeouts, timeoutsOfConfigMap } from './timeouts.ts';
 import { upstreamHost } from './upstream-host.ts';
 
 export const annotationTables: readonly AnnotationTable[] = [
+  answerRewrites,
+  answerRewritesDefault,
+  answerRewritesOfAll,
+  answerRewritesUnreadable,
   ...acceptanceTables,
   addressLists,
   ...addressListsOfConfigMap,

@@ -285,6 +285,13 @@ const rows = {
     why: 'one timer of Envoy bounds silence on both sides, and a silent backend must give 504 first',
     shownElsewhere: true,
   },
+  rewrittenLocation: {
+    what: '`Location` of a backend that `proxy-redirect-to` turns into a path',
+    ingressNginx: 'made absolute, with the scheme and the host of the request',
+    envoy: 'the path',
+    why: 'clients take both for the same',
+    shownElsewhere: true,
+  },
   silentConnection: {
     what: 'a connection on which nothing ever comes',
     ingressNginx: 'closed after 60 s',

@@ -2,6 +2,7 @@
 import type { envoy_config_route_v3_Route as RouteMessage } from '../../gen/messages.ts';
 import type { RoutePolicy } from '../../model/proxy-model.ts';
 import { applyAddresses } from './addresses.ts';
+import { applyAnswerRewrites } from './answer-rewrites.ts';
 import { applyBodySize, applyPace, applyRequestBuffering } from './bodies.ts';
 import { applyCors } from './cors.ts';
 import { applyHashBy } from './hash-by.ts';
@@ -30,6 +31,7 @@ const policies: { readonly [K in keyof Required<RoutePolicy>]: ApplyPolicy<NonNu
   affinity: (_, routes) => routes,
   // Which of the two tables redirects is decided before anything is encoded: http-view.ts.
   httpsRedirect: (_, routes) => routes,
+  answerRewrites: applyAnswerRewrites,
   // Envoy writes the header by itself.
   connectionHeader: (_, routes) => routes,
   standsInFor: applyStandsInFor,

@@ -1,6 +1,7 @@
 /** Every feature that annotations ask for. A new one is a file beside this one, and a line here. */
 import type { AnnotationFeature } from '../declaration/annotation.ts';
 import { addressLists } from './address-lists.ts';
+import { answerRewrites } from './answer-rewrites.ts';
 import { appRoot } from './app-root.ts';
 import { backendProtocol } from './backend-protocol.ts';
 import { basicAuth } from './basic-auth.ts';
@@ -33,6 +34,7 @@ import { upstreamHost } from './upstream-host.ts';
 
 export const annotationFeatures: readonly AnnotationFeature[] = [
   addressLists,
+  answerRewrites,
   appRoot,
   backendProtocol,
   basicAuth,

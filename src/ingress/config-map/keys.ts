@@ -2,6 +2,7 @@
 import type { ConfigMapKey, KeyValues } from '../declaration/config-map-key.ts';
 import { acceptanceKeys } from './acceptance.ts';
 import { accessKeys } from './access.ts';
+import { answerRewriteKeys } from './answer-rewrites.ts';
 import { bodyKeys } from './bodies.ts';
 import { clientConnectionKeys } from './client-connections.ts';
 import { errorPageKeys } from './error-pages.ts';
@@ -23,6 +24,7 @@ import { upstreamKeys } from './upstream.ts';
 /** By the heading of their part of the documentation. */
 const keysByTitle = {
   'Access to backends': accessKeys,
+  'Addresses in answers of backends': answerRewriteKeys,
   'Bodies of requests and answers': bodyKeys,
   'Choice of endpoints': loadBalancingKeys,
   'Connections of clients': clientConnectionKeys,
