@@ -65,8 +65,9 @@ const rules: Readonly<Record<string, Rule>> = {
     ],
   },
   'ingress/annotations/planted.ts': {
-    allowed: ['../host.ts', './cors.ts', '../../model/route.ts', '../../derive.ts', '../../cluster/objects.ts'],
-    forbidden: ['../../envoy/emit.ts', '../../controller.ts', 'node:fs'],
+    allowed: ['../host.ts', '../declaration/codec.ts', '../../model/route.ts', '../../cluster/objects.ts'],
+    // A feature sees no other feature.
+    forbidden: ['./cors.ts', '../../envoy/emit.ts', '../../controller.ts', 'node:fs'],
   },
   'envoy/planted.ts': {
     allowed: ['./codec.ts', './filters/cors.ts', '../derive.ts', '../gen/messages.ts', '../model/route.ts'],
