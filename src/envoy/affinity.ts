@@ -18,7 +18,7 @@ export const applyAffinity: ApplyPolicy<SessionAffinity> = (affinity, routes) =>
 function withCookie({ mode, cookie, changeOnFailure }: SessionAffinity, routes: readonly RouteMessage[]) {
   return changeForwards(routes, (action, route) => {
     const { retry_policy: retries = RETRIES } = action;
-    const described = { name: cookie.name, path: cookie.path ?? pathOf(route), attributes: attributesOf(cookie) };
+    const described = { name: cookie.name, path: cookie.path ?? '/', attributes: attributesOf(cookie) };
     if (mode === 'balanced') {
       // The hash leads to the same endpoint again, unless it is told not to; then each attempt at another is a throw of dice.
       const { retry_host_predicate: _, host_selection_retry_max_attempts: __, ...again } = retries;
@@ -31,11 +31,6 @@ function withCookie({ mode, cookie, changeOnFailure }: SessionAffinity, routes: 
       ...(!changeOnFailure && { route: { ...action, retry_policy: { ...retries, num_retries: { value: 0 } } } }),
     };
   });
-}
-
-/** The cookie is for what the route answers; an expression is no path. */
-function pathOf({ match = { prefix: '/' } }: RouteMessage): string {
-  return match.path ?? match.path_separated_prefix ?? match.prefix ?? '/';
 }
 
 /** `HttpOnly` is always there. */

@@ -6,7 +6,7 @@ import {
 } from '../gen/messages.ts';
 import type { Canary, CanaryHeader } from '../model/canary.ts';
 import type { HashBy } from '../model/load-balancing.ts';
-import type { SessionAffinity } from '../model/session-affinity.ts';
+import { cookiePath, type SessionAffinity } from '../model/session-affinity.ts';
 import { applyAffinity } from './affinity.ts';
 import { HASH_KEY } from './filters/hash-key.ts';
 import type { RouteView } from './http-view.ts';
@@ -25,11 +25,9 @@ interface Side {
  * Makes of the messages of a route those for all its clusters, and for the sessions of each: affinity is applied here, since each
  * cluster has a cookie of its own. With one for both, a client could carry the endpoint of one cluster to the other.
  */
-export function withCanaries(
-  { action, policy }: RouteView,
-  messages: readonly RouteMessage[],
-): readonly RouteMessage[] {
-  const affinity = policy?.affinity;
+export function withCanaries(view: RouteView, messages: readonly RouteMessage[]): readonly RouteMessage[] {
+  const { action } = view;
+  const affinity = affinityOf(view);
   const canaries = action.kind === 'forward' ? (action.canaries ?? []) : [];
   if (action.kind !== 'forward' || canaries.length === 0)
     return affinity === undefined ? messages : applyAffinity(affinity, messages);
@@ -38,6 +36,13 @@ export function withCanaries(
   return messages.flatMap((message) =>
     choices.flatMap(({ match, side }) => applySide(side, { ...message, match: both(message.match, match) })),
   );
+}
+
+/** With the path of the cookie on this route. */
+function affinityOf({ match, policy: { affinity } = {} }: RouteView): SessionAffinity | undefined {
+  if (affinity === undefined) return undefined;
+  const { cookie } = affinity;
+  return { ...affinity, cookie: { ...cookie, path: cookiePath(cookie, match) } };
 }
 
 /** Which requests go to a cluster; the first that fits decides. */

@@ -1,4 +1,5 @@
 /** Requests of one client that go to one endpoint. */
+import type { PathMatch } from './proxy-model.ts';
 
 /** `balanced`: by the hash of a cookie, so that a few clients move when endpoints come or go. `persistent`: to the endpoint in it. */
 export interface SessionAffinity {
@@ -21,4 +22,9 @@ export interface SessionCookie {
   readonly noSameSiteFor?: string;
   /** Whether browsers send it over https alone; `over-tls`: where they got it so. */
   readonly secure: boolean | 'over-tls';
+}
+
+/** `Path` of the cookie on a route. */
+export function cookiePath({ path }: SessionCookie, match: PathMatch): string {
+  return path ?? (match.kind === 'regex' ? '/' : match.path);
 }

@@ -1,7 +1,7 @@
 /** What the Lua module has to know to choose among the clusters of a route, and to keep a client at its endpoint: backend.lua. */
 import type { Canary } from '../model/canary.ts';
 import type { Route } from '../model/proxy-model.ts';
-import type { SessionAffinity, SessionCookie } from '../model/session-affinity.ts';
+import { cookiePath, type SessionAffinity, type SessionCookie } from '../model/session-affinity.ts';
 import type { Refused } from './policies.ts';
 import { logName, upstreamName } from './upstream.ts';
 
@@ -54,7 +54,7 @@ function describeSession({ mode, cookie, changeOnFailure }: SessionAffinity, { m
     mode,
     change: changeOnFailure,
     name: cookie.name,
-    attributes: attributesOf(cookie, cookie.path ?? match.path),
+    attributes: attributesOf(cookie, cookiePath(cookie, match)),
     ...(cookie.sameSite && { samesite: cookie.sameSite }),
     ...(cookie.noSameSiteFor !== undefined && { old: cookie.noSameSiteFor }),
     secure: cookie.secure,

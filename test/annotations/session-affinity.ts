@@ -128,6 +128,7 @@ export const sessionAffinity: AnnotationTable = {
         host('own-path', SESSION, { path: '/app' }),
         host('own-path-persistent', PERSISTENT, { path: '/app' }),
         host('bad-path', { ...SESSION, 'session-cookie-path': '/a;b' }, { path: '/app' }),
+        host('regex', { ...SESSION, 'use-regex': 'true' }, { path: '/app' }),
         host('domain', { ...SESSION, 'session-cookie-domain': 'example.com' }),
         host('bad-domain', { ...SESSION, 'session-cookie-domain': 'example.com; x' }),
         host('age', { ...SESSION, 'session-cookie-max-age': '3600', 'session-cookie-expires': '60' }),
@@ -190,6 +191,7 @@ export const sessionAffinity: AnnotationTable = {
       bad: [gets('bad-path', 'INGRESSCOOKIE; HttpOnly; Path=/app', { path: '/app/x' })],
       default: [
         gets('own-path', 'INGRESSCOOKIE; HttpOnly; Path=/app', { path: '/app/x' }),
+        gets('regex', 'INGRESSCOOKIE; HttpOnly; Path=/', { path: '/app/x' }),
         gets('own-path-persistent', 'INGRESSCOOKIE; HttpOnly; Path=/app', { path: '/app/x' }),
       ],
     },

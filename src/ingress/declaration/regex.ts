@@ -13,7 +13,8 @@ const characters = textOf('regex');
 /** Longer ones could grow, when they are compiled, beyond what Envoy takes. */
 const MAX_LENGTH = 512;
 
-function isRegex(text: string): boolean {
+/** Whether both proxies take it. */
+export function isRegex(text: string): boolean {
   if (text.length > MAX_LENGTH) return false;
   try {
     RE2JS.compile(text);

@@ -1,7 +1,7 @@
-import { RE2JS } from 're2js';
 import type { TextPattern } from '../../model/settings.ts';
 import { type Codec, codec } from './codec.ts';
 import { listOf } from './codecs.ts';
+import { isRegex } from './regex.ts';
 
 /** Longer ones could grow, when they are compiled, beyond what a proxy takes. */
 const MAX_LENGTH = 512;
@@ -22,12 +22,3 @@ export const textPatterns: Codec<readonly TextPattern[]> = listOf(
   textPattern,
   'a list with commas: whole values in any case, or regular expressions behind ~ (the same case) or ~* (any case)',
 );
-
-function isRegex(pattern: string): boolean {
-  try {
-    RE2JS.compile(pattern);
-    return true;
-  } catch {
-    return false;
-  }
-}
