@@ -40,6 +40,9 @@ const curves = codec('auto, or a list such as X25519:P-256', (text): readonly st
 const NO_DHE =
   'no cipher that is offered needs parameters: those with ECDHE and of TLS 1.3 do without, so the key can be left out';
 
+const NO_OCSP =
+  'nothing here asks authorities for their word, which the largest public one no longer gives; certificates of a short life do without';
+
 export const tlsKeys = configMapKeys({
   'use-http2': {
     ...honoured,
@@ -155,11 +158,7 @@ export const tlsKeys = configMapKeys({
     default: false,
     summary: 'Whether handshakes carry the word of the authority that the certificate has not been revoked.',
     example: 'true',
-    envoy: refused(
-      'nobody asks authorities yet, and the large public ones no longer answer; short-lived certificates do without',
-    ),
-    nginx: refused(
-      'nobody asks authorities yet, and the large public ones no longer answer; short-lived certificates do without',
-    ),
+    envoy: refused(NO_OCSP),
+    nginx: refused(NO_OCSP),
   },
 });
