@@ -8,7 +8,7 @@ export interface Difference {
   /** What nginx does with our configuration; absent: the same as ingress-nginx. */
   readonly nginx?: string;
   readonly why: string;
-  /** Set where no case of the parity suite shows it: another test does, or it takes minutes. */
+  /** Set where no case of a table shows it: another test does, or it takes minutes. */
   readonly shownElsewhere?: true;
 }
 
@@ -43,7 +43,6 @@ const rows = {
     ingressNginx: 'decoded for the comparison',
     envoy: '400 where it could reach what an annotation protects',
     why: 'Envoy compares paths as they are encoded',
-    shownElsewhere: true,
   },
   exactSlash: {
     what: '`Exact /foo/`, request for `/foo`',
@@ -236,7 +235,6 @@ const rows = {
     ingressNginx: 'none',
     nginx: 'none; without the Lua module `nginx`, in place of what a backend says',
     why: 'nginx has no way of its own to leave it out',
-    shownElsewhere: true,
   },
   http10: {
     what: 'version in the answer to a request of HTTP/1.0',

@@ -3,6 +3,8 @@
  * that is documented.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { annotationTables } from '../annotations/index.ts';
+import { allCases } from '../annotations/table.ts';
 import { type Case, expectOutcome, observe, titleOf } from '../envoy/behaviour/cases.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { type NginxGateway, startNginxGateway } from '../support/nginx-gateway.ts';
@@ -97,6 +99,7 @@ test('each difference is shown by a case, or by another test', () => {
   for (const { groups, exchanges = [] } of Object.values(tables)) {
     for (const { differs } of [...Object.values(groups).flat(), ...exchanges]) shown.add(differs);
   }
+  for (const { keys } of annotationTables) for (const [, { differs }] of allCases(keys)) shown.add(differs);
   const names = Object.keys(differences) as DifferenceName[];
   expect(names.filter((name) => shown.has(name) === (differences[name].shownElsewhere ?? false))).toEqual([]);
 });
