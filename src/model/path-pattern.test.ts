@@ -47,6 +47,7 @@ describe('a pattern', () => {
     ['/(?x)a', 'a group (?x)… of a kind that is not known here'],
     ['/\\p{L}', 'the escape \\p'],
     ['/\\Qa\\E', 'the escape \\Q'],
+    ['/\\G{2}', 'the escape \\G'],
     ['/(a)\\2', 'the back-reference \\2 to a group that is not there'],
     ['/(a)\\10', 'the back-reference \\10'],
     ['/a\\', 'a \\ at the end'],

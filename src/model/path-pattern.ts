@@ -127,8 +127,8 @@ function readGroup(text: string, at: number): Read {
 }
 
 const HEXADECIMAL = /\\x(?:\{([0-9a-f]{1,2})\}|([0-9a-f]{2}))/iy;
-/** Sets of characters, and places, that RE2 has no short form for. */
-const ONLY_PCRE_ESCAPES = new Set(['h', 'H', 'v', 'V', 'R', 'N', 'X', 'K', 'G']);
+/** Sets of characters that RE2 has no short form for. */
+const ONLY_PCRE_ESCAPES = new Set(['h', 'H', 'v', 'V', 'R', 'N', 'X']);
 
 function readEscape(text: string, at: number, before: PatternPart | undefined): Read {
   const hexadecimal = matched(HEXADECIMAL, text, at);
