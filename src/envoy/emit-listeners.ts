@@ -107,14 +107,17 @@ export function emitListeners(engine: Engine, model: ProxyModel, options: Listen
 
 export function emitStreamListeners(engine: Engine, model: ProxyModel, options: ListenerEmitOptions, encoder: Encoder) {
   const { streamListeners, settings } = model;
+  const logs = engine.derive('stream-logs', settings, (key, read) => existing(read, settings, key).logs.streams);
   const bindings = deriveBinding(engine, model, options, 'stream-binding');
   return deriveResource(engine, 'stream-listener-resource', streamListeners, (name, read) => {
     const listener = existing(read, streamListeners, name);
+    const accessLog = options.accessLog === true && existing(read, logs, SETTINGS);
     const bytes = encoder.encode(
       LISTENER,
       streamListener(listener, existing(read, settings, SETTINGS).streams, {
         ...existing(read, bindings, SETTINGS),
         ...options,
+        accessLog,
       }),
       name,
     );

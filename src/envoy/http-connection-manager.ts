@@ -9,7 +9,7 @@ import {
 } from '../gen/messages.ts';
 import type { ClientSettings } from '../model/connection-settings.ts';
 import { claimsScheme, type ProxySettings } from '../model/settings.ts';
-import { ACCESS_LOG, type AccessLogOptions } from './access-log.ts';
+import { type AccessLogOptions, accessLog } from './access-log.ts';
 import { clientIdentity, earlyMutations } from './client-identity.ts';
 import { ADS } from './config-source.ts';
 import type { Encoder } from './encoder.ts';
@@ -45,7 +45,7 @@ export function httpConnectionManager(
 function message(
   routeTable: RouteTableName,
   settings: ProxySettings,
-  { routeSharding = false, accessLog = false }: ConnectionManagerOptions,
+  { routeSharding = false, accessLog: log = false }: ConnectionManagerOptions,
 ): HttpConnectionManager {
   const sharding = routeSharding ? shardMutations(routeTable) : [];
   return {
@@ -64,7 +64,7 @@ function message(
       secure: routeTable === 'https',
       redirects: routeTable === 'http' || claimsScheme(settings),
     }),
-    ...(accessLog ? { access_log: [ACCESS_LOG] } : {}),
+    ...(log && settings.logs.requests ? { access_log: [accessLog(settings.logs.requests)] } : {}),
     ...(settings.http.generateRequestId ? {} : { generate_request_id: { value: false } }),
     ...clientIdentity(settings),
     ...requestShape(settings),

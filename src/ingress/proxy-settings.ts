@@ -4,6 +4,7 @@ import {
   type ForwardedSettings,
   type HeaderSettings,
   type ListenerSettings,
+  type LogSettings,
   type ProxySettings,
   SETTINGS,
 } from '../model/settings.ts';
@@ -48,6 +49,7 @@ function settingsOf(values: ConfigMapValues, headers: HeaderSettings): Omit<Prox
     },
     headers,
     clients: clientSettings(values),
+    logs: logsOf(values),
     upstream: {
       connectTimeoutSeconds: values['proxy-connect-timeout'],
       loadBalancing: values['load-balance'],
@@ -81,5 +83,20 @@ function forwardedSettings(values: ConfigMapValues): ForwardedSettings {
     forwardedHostHeader: values['forwarded-host-header'].toLowerCase(),
     trustsHeaders,
     appendsPeer: trustsHeaders && values['compute-full-forwarded-for'],
+  };
+}
+
+function logsOf(values: ConfigMapValues): LogSettings {
+  const quiet = values['disable-access-log'];
+  const json = values['log-format-escape-json'];
+  const requests = {
+    format: values['log-format-upstream'],
+    escape: json ? 'json' : values['log-format-escape-none'] ? 'none' : 'default',
+    skip: values['skip-access-log-urls'],
+  } as const;
+  return {
+    ...(!quiet && !values['disable-http-access-log'] && { requests }),
+    streams: !quiet && !values['disable-stream-access-log'],
+    errors: values['error-log-level'],
   };
 }

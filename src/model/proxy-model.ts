@@ -152,6 +152,8 @@ export interface RoutePolicy {
   readonly rewrite?: PathRewrite;
   /** The `Host` that a backend gets in place of the client's. */
   readonly upstreamHost?: Template;
+  /** `off`: requests are not logged. `ingress`: the name that lines give. `rewrites`: nginx says what it rewrites. */
+  readonly log?: { readonly off?: true; readonly ingress?: string; readonly rewrites?: true };
   /** Clients of other addresses than those of `allow`, where that is not empty, and those of `deny`, are answered 403. */
   readonly addresses?: { readonly allow: readonly Network[]; readonly deny: readonly Network[] };
   /** What answers tell browsers about pages of other origins; `OPTIONS` is answered 204 before anything else is looked at. */

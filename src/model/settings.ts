@@ -8,6 +8,7 @@ import {
 } from './connection-settings.ts';
 import type { HeaderChanges } from './headers.ts';
 import type { LoadBalancing } from './load-balancing.ts';
+import { DEFAULT_LOG_FORMAT, type LogEscape, type LogFormat } from './log-format.ts';
 import { DEFAULT_TUNING, type NginxTuning } from './nginx-tuning.ts';
 import type { HttpVersion, Network } from './proxy-model.ts';
 import { DEFAULT_TLS, type TlsSettings } from './tls-settings.ts';
@@ -19,6 +20,7 @@ export interface ProxySettings {
   readonly forwarded: ForwardedSettings;
   readonly http: HttpSettings;
   readonly headers: HeaderSettings;
+  readonly logs: LogSettings;
   readonly clients: ClientSettings;
   readonly tls: TlsSettings;
   readonly upstream: UpstreamSettings;
@@ -93,6 +95,24 @@ export interface HeaderSettings {
   readonly request: HeaderChanges;
 }
 
+/** What is written, where the process is asked to write anything. */
+export interface LogSettings {
+  /** Absent: nothing. */
+  readonly requests?: RequestLog;
+  /** Whether something is written about connections of TCP and UDP services. */
+  readonly streams: boolean;
+  /** How much the proxy says of itself, in words of nginx. */
+  readonly errors: string;
+}
+
+/** A line for each request. */
+export interface RequestLog {
+  readonly format: LogFormat;
+  readonly escape: LogEscape;
+  /** Paths, with their queries, about which nothing is written. */
+  readonly skip: readonly TextPattern[];
+}
+
 /** Connections to backends, where a cluster says nothing else. */
 export interface UpstreamSettings {
   readonly connectTimeoutSeconds: number;
@@ -127,6 +147,7 @@ export const DEFAULT_SETTINGS: ProxySettings = {
     response: { set: [], remove: [] },
     request: { set: [], remove: [] },
   },
+  logs: { requests: { format: DEFAULT_LOG_FORMAT, escape: 'default', skip: [] }, streams: true, errors: 'notice' },
   clients: DEFAULT_CLIENTS,
   upstream: {
     connectTimeoutSeconds: 5,

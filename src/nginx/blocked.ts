@@ -7,7 +7,7 @@ export function blockedClients({ networks, userAgents, referers }: BlockedClient
 }
 
 /** nginx takes a backslash in front away, and with it every other meaning that a text could have: `default`, `include`, `~…`. */
-function mapKey(pattern: TextPattern): Literal | Pattern {
+export function mapKey(pattern: TextPattern): Literal | Pattern {
   if (pattern.kind === 'text') return new Literal(`\\${pattern.text}`);
   return new Pattern(`${pattern.ignoreCase ? '~*' : '~'}${pattern.pattern}`);
 }

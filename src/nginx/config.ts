@@ -76,8 +76,22 @@ export interface NginxSettings {
   readonly trustsHeaders: boolean;
   /** Whether `X-Forwarded-For` to backends holds what the request said and then the peer. */
   readonly appendsPeer: boolean;
-  /** File to which a line is written for each request; absent: no log. */
-  readonly accessLog?: string;
+  /** What is written for each request; absent: nothing. */
+  readonly accessLog?: {
+    readonly file: string;
+    /** The line. */
+    readonly format: Expanded;
+    /** `escape` of `log_format`. */
+    readonly escape: string;
+    /** Paths, with their queries, that are not logged, as a `map` has them. */
+    readonly skip: readonly (Literal | Pattern)[];
+    /** Whether lines name the Ingress and the Service. */
+    readonly namesIngress: boolean;
+  };
+  /** File to which a line is written for each connection of a TCP or UDP service; absent: none. */
+  readonly streamLog?: string;
+  /** How much nginx says of itself. */
+  readonly errorLogLevel: string;
   /** How many files a worker may have open; 0 for the system's own limit. */
   readonly maxOpenFiles: number;
   /** Number of worker processes, or `auto` for one per processor. */

@@ -17,6 +17,7 @@ import { blockedClients } from './blocked.ts';
 import { authoritiesFile, certificateFile } from './certificate-file.ts';
 import type { NginxConfig, NginxServer, NginxSettings, NginxStream, NginxUpstream } from './config.ts';
 import { headersOfAll } from './headers.ts';
+import { logSettings } from './logs.ts';
 import { type EmittedServer, nginxServer, type ServerContext } from './server.ts';
 import { forwardedSettings, listenAddresses, tlsSettings } from './settings.ts';
 import { nginxStream } from './stream.ts';
@@ -237,7 +238,7 @@ function settings(
   { servers, defaultFile }: { readonly servers: readonly NginxServer[]; readonly defaultFile: string | undefined },
 ): NginxSettings {
   const current = read(settings, SETTINGS) ?? DEFAULT_SETTINGS;
-  const { blocked, http, upstream, listener, clients, streams, nginx: tuning } = current;
+  const { blocked, http, logs, upstream, listener, clients, streams, nginx: tuning } = current;
   // What was said when this process was started counts more than the ConfigMap.
   const { workerProcesses = tuning.workerProcesses, accessLog } = options;
   const maxOpenFiles = tuning.workerOpenFiles || (options.maxOpenFiles ?? 0);
@@ -261,7 +262,7 @@ function settings(
     loadBalancing: upstream.loadBalancing,
     httpPort: read(listeners, 'http')?.port ?? 80,
     httpsPort: read(listeners, 'https')?.port ?? 443,
-    ...(accessLog !== undefined && { accessLog }),
+    ...logSettings(logs, accessLog),
     maxOpenFiles,
     workerProcesses,
     http2Directive: options.nginx.hasHttp2Directive,

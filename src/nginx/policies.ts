@@ -10,6 +10,7 @@ import type { NginxDirective, NginxLocation } from './config.ts';
 import { grpcDirective } from './grpc.ts';
 import { changedResponseHeaders, corsPatch } from './headers.ts';
 import { rewritePattern } from './path.ts';
+import { Literal } from './quote.ts';
 import { httpsRedirect } from './redirect.ts';
 import { routeDiagnostic } from './route-diagnostic.ts';
 import { expanded } from './variables.ts';
@@ -79,6 +80,7 @@ const handlers: { readonly [K in keyof Required<RoutePolicy>]: Handler<K> } = {
     }),
   }),
   upstreamHost: (host) => ({ requestHeaders: [{ name: 'Host', value: expanded(host) }] }),
+  log: logDirectives,
   timeouts: ({ readSeconds, sendSeconds }) =>
     directives(['proxy_read_timeout', `${readSeconds}s`], ['proxy_send_timeout', `${sendSeconds}s`]),
   // The first that fits decides. Redirects come before all of them.
@@ -91,6 +93,19 @@ const handlers: { readonly [K in keyof Required<RoutePolicy>]: Handler<K> } = {
     limitsAddresses: true,
   }),
 };
+
+/** `set`: variables of the format, which are empty elsewhere. */
+function logDirectives({ off, ingress, rewrites }: NonNullable<RoutePolicy['log']>, { action }: Route): LocationPatch {
+  const { namespace = '', service = '', port = '' } = action.kind === 'forward' ? action.cluster : {};
+  const named = { namespace, ingress_name: ingress ?? '', service_name: service, service_port: port };
+  return directives(
+    ...(off ? [['access_log', 'off'] as const] : []),
+    ...(rewrites ? [['rewrite_log', 'on'] as const] : []),
+    ...(ingress === undefined
+      ? []
+      : Object.entries(named).map(([name, value]) => ['set', new Literal(`$${name}`), value] as const)),
+  );
+}
 
 /** What nginx does for each setting of a cluster, in the locations that lead to it. */
 const clusterHandlers: {

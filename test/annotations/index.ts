@@ -31,6 +31,7 @@ import {
 import { globalHeadersDefault, globalHeadersOff, globalHeadersSet, globalHeadersUnreadable } from './global-headers.ts';
 import { httpsRedirect } from './https-redirect.ts';
 import { loadBalancing, loadBalancingOfConfigMap } from './load-balancing.ts';
+import { logTables } from './logs.ts';
 import { names } from './names.ts';
 import { nginxTuning } from './nginx-tuning.ts';
 import { portsDefault, portsSet, portsUnreadable } from './ports.ts';
@@ -108,4 +109,5 @@ export const annotationTables: readonly AnnotationTable[] = [
   timeouts,
   ...timeoutsOfConfigMap,
   upstreamHost,
+  ...logTables,
 ];

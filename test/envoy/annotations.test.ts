@@ -12,8 +12,8 @@ describe.each(annotationTables.map((table) => [table.title, table] as const))('%
 
   beforeAll(async () => {
     world = await table.start();
-    const { manifests, build = {}, dns } = world;
-    gateway = await startGateway({ manifests, build, emit: dns === undefined ? {} : { dnsServers: [dns.address] } });
+    const { manifests, build = {}, dns, accessLog = false } = world;
+    gateway = await startGateway({ manifests, build, emit: { accessLog, ...(dns && { dnsServers: [dns.address] }) } });
   });
   afterAll(async () => {
     await gateway?.close();
@@ -23,7 +23,8 @@ describe.each(annotationTables.map((table) => [table.title, table] as const))('%
   describe.concurrent('', () => {
     for (const [title, one] of allCases(table.keys)) {
       if ('run' in one)
-        test(`${title}: ${one.title}`, async () => expect(await one.run(gateway)).toEqual(one.expected));
+        test(`${title}: ${one.title}`, async () =>
+          expect(await one.run({ ...gateway, accessLog: gateway.log })).toEqual(one.expected));
       else test(`${title}: ${titleOf(one)}`, async () => expectOutcome(await observe(gateway, one), one));
     }
   });

@@ -2,26 +2,42 @@
  * Annotations and keys of the ConfigMap through a real nginx, with its Lua module and without: what Envoy does, or a difference that is
  * documented.
  */
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { annotationTables } from '../annotations/index.ts';
 import { allCases } from '../annotations/table.ts';
 import { expectOutcome, observe, titleOf } from '../envoy/behaviour/cases.ts';
 import { type NginxGateway, startNginxGateway } from '../support/nginx-gateway.ts';
-import type { World } from './table.ts';
+import type { Ports, World } from './table.ts';
 
 describe.each(annotationTables.map((table) => [table.title, table] as const))('%s', (_, table) => {
   let world: World;
-  let proxies: readonly NginxGateway[] = [];
+  let folder: string;
+  let proxies: readonly (NginxGateway & Ports)[] = [];
 
   beforeAll(async () => {
     world = await table.start();
-    const { manifests, build = {}, dns } = world;
-    const delivery = dns === undefined ? {} : { resolvers: [`${dns.address.ip}:${dns.address.port}`] };
-    proxies = await Promise.all([true, false].map((lua) => startNginxGateway({ manifests, build, delivery, lua })));
+    folder = await mkdtemp(join(tmpdir(), 'nginx-log-'));
+    const { manifests, build = {}, dns, accessLog = false } = world;
+    proxies = await Promise.all(
+      [true, false].map(async (lua) => {
+        const file = join(folder, `${lua}`);
+        const delivery = {
+          ...(dns && { resolvers: [`${dns.address.ip}:${dns.address.port}`] }),
+          ...(accessLog && { accessLog: file }),
+        };
+        const gateway = await startNginxGateway({ manifests, build, delivery, lua });
+        return { ...gateway, accessLog: () => readFileSync(file, 'utf8') };
+      }),
+    );
   });
   afterAll(async () => {
     await Promise.all(proxies.map((proxy) => proxy.close()));
     await world?.close();
+    await rm(folder, { recursive: true, force: true });
   });
 
   describe.concurrent('', () => {

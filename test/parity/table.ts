@@ -18,10 +18,15 @@ export interface World {
   readonly build?: Partial<BuildOptions>;
   /** That answers for the names of ExternalName Services. */
   readonly dns?: DnsServer;
+  /** Whether the proxies write an access log, which `Ports.accessLog` reads. */
+  readonly accessLog?: true;
   close(): Promise<void>;
 }
 
-export type Ports = Pick<Gateway, 'httpPort' | 'httpsPort'>;
+export interface Ports extends Pick<Gateway, 'httpPort' | 'httpsPort'> {
+  /** What the access log holds so far; only of a world with one. */
+  readonly accessLog?: () => string;
+}
 
 /** What is more than one request with its answer. */
 export interface Exchange {

@@ -6,6 +6,7 @@ import { applyAnswerRewrites } from './answer-rewrites.ts';
 import { applyBodySize, applyPace, applyRequestBuffering } from './bodies.ts';
 import { applyCors } from './cors.ts';
 import { applyHashBy } from './hash-by.ts';
+import { applyLog } from './log.ts';
 import type { ApplyPolicy } from './policy.ts';
 import { applyResponseHeaders } from './response-headers.ts';
 import { applyRetries } from './retries.ts';
@@ -24,6 +25,7 @@ const policies: { readonly [K in keyof Required<RoutePolicy>]: ApplyPolicy<NonNu
   answerBuffering: (_, routes) => routes,
   pace: applyPace,
   timeouts: applyTimeouts,
+  log: applyLog,
   retries: applyRetries,
   addresses: applyAddresses,
   hashBy: applyHashBy,

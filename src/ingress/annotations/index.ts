@@ -1,4 +1,5 @@
 /** Every feature that annotations ask for. A new one is a file beside this one, and a line here. */
+
 import type { AnnotationFeature } from '../declaration/annotation.ts';
 import { addressLists } from './address-lists.ts';
 import { answerRewrites } from './answer-rewrites.ts';
@@ -21,6 +22,7 @@ import { httpVersion } from './http-version.ts';
 import { http2Push } from './http2-push.ts';
 import { httpsRedirect } from './https-redirect.ts';
 import { loadBalancing } from './load-balancing.ts';
+import { logs } from './logs.ts';
 import { pace } from './pace.ts';
 import { rateLimits } from './rate-limits.ts';
 import { redirects } from './redirects.ts';
@@ -64,4 +66,5 @@ export const annotationFeatures: readonly AnnotationFeature[] = [
   snippets,
   timeouts,
   upstreamHost,
+  logs,
 ];

@@ -12,6 +12,7 @@ import { globalAuthKeys } from './global-auth.ts';
 import { headerKeys } from './headers.ts';
 import { listenerKeys } from './listeners.ts';
 import { loadBalancingKeys } from './load-balancing.ts';
+import { logKeys } from './logs.ts';
 import { nginxTuningKeys } from './nginx-tuning.ts';
 import { rateLimitKeys } from './rate-limits.ts';
 import { redirectKeys } from './redirects.ts';
@@ -36,6 +37,7 @@ const keysByTitle = {
   Forwarding: forwardingKeys,
   Ports: listenerKeys,
   'nginx itself': nginxTuningKeys,
+  Logs: logKeys,
   'Rate limits': rateLimitKeys,
   Redirects: redirectKeys,
   'Requests of clients': requestHeaderKeys,

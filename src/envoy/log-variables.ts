@@ -1,0 +1,146 @@
+/** What Envoy writes for the variables of nginx in a format of the access log. */
+import type { LogEscape, LogVariable, LogVariableName } from '../model/log-format.ts';
+import { INGRESS_METADATA } from './policies/log.ts';
+
+/**
+ * `operator`: of Envoy, for values that are always there and that no client chooses. `cel`: an expression whose value is a string; the
+ * value is missing where `when` does not hold; `client`: a client chose it, so it may hold anything.
+ * `missing`: Envoy does not know it.
+ */
+type Form =
+  | { readonly operator: string }
+  | { readonly missing: true }
+  | { readonly cel: string; readonly when?: string; readonly client?: true };
+
+/** @see https://www.envoyproxy.io/docs/envoy/v1.40.0/intro/arch_overview/advanced/attributes */
+const WAS_SENT = "upstream.address != ''";
+const HAS_CLUSTER = 'has(xds.cluster_name)';
+
+/** Where the `X-Forwarded-For` of a client is kept. */
+const AS_IT_CAME = 'x-original-forwarded-for';
+
+/**
+ * The name of a cluster, `namespace/service/port`, which has `@` and the same of a canary behind it, and `~…` for a variant; nginx
+ * joins by hyphens.
+ */
+const CLUSTER = "xds.cluster_name.split('~')[0].split('@')[0]";
+const CANARY = "(xds.cluster_name.split('~')[0] + '@').split('@')[1]";
+
+const FORMS: { readonly [N in LogVariableName]: Form | ((argument: string) => Form) } = {
+  arg: (name) => ({
+    cel: `re.extract('&' + request.query, '^.*?&${name}=([^&]*).*$', '\\\\1')`,
+    when: `('&' + request.query).matches('&${name}=')`,
+    client: true,
+  }),
+  args: { cel: 'request.query', when: "request.query != ''", client: true },
+  body_bytes_sent: { operator: '%BYTES_SENT%' },
+  bytes_sent: { cel: 'string(response.total_size)' },
+  content_length: requestHeader('content-length'),
+  content_type: requestHeader('content-type'),
+  cookie: (name) => ({
+    cel: `re.extract('; ' + request.headers['cookie'], '^.*?; ${name}=([^;]*).*$', '\\\\1')`,
+    when: `'cookie' in request.headers && ('; ' + request.headers['cookie']).matches('; ${name}=')`,
+    client: true,
+  }),
+  host: { cel: "re.extract(request.host, '^(.*?)(?::[0-9]+)?$', '\\\\1').lowerAscii()", client: true },
+  hostname: { operator: '%HOSTNAME%' },
+  http: (name) => requestHeader(headerName(name)),
+  http_host: { cel: 'request.host', client: true },
+  https: { cel: "request.scheme == 'https' ? 'on' : ''" },
+  ingress_name: {
+    cel: `xds.route_metadata.filter_metadata['${INGRESS_METADATA}']['ingress']`,
+    when: `'${INGRESS_METADATA}' in xds.route_metadata.filter_metadata`,
+  },
+  is_args: { cel: "request.query == '' ? '' : '?'" },
+  msec: { operator: '%START_TIME(%s.%3f)%' },
+  namespace: { cel: `${CLUSTER}.split('/')[0]`, when: HAS_CLUSTER },
+  proxy_add_x_forwarded_for: {
+    cel: `('${AS_IT_CAME}' in request.headers ? request.headers['${AS_IT_CAME}'] + ', ' : '') + request.headers['x-real-ip']`,
+    when: "'x-real-ip' in request.headers",
+    client: true,
+  },
+  proxy_alternative_upstream_name: { cel: `${HAS_CLUSTER} ? ${CANARY}.replace('/', '-') : ''` },
+  proxy_upstream_name: { cel: `${CLUSTER}.replace('/', '-')`, when: HAS_CLUSTER },
+  remote_addr: { operator: '%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%' },
+  remote_port: { cel: 'string(source.port)' },
+  remote_user: { missing: true },
+  req_id: requestHeader('x-request-id'),
+  request: { cel: "request.method + ' ' + request.path + ' ' + request.protocol", client: true },
+  request_length: { cel: 'string(request.total_size)' },
+  request_method: { operator: '%REQ(:METHOD)%' },
+  request_time: { cel: seconds('request.duration') },
+  request_uri: { cel: 'request.path', client: true },
+  scheme: { operator: '%REQ(X-FORWARDED-PROTO)%' },
+  sent_http: (name) => responseHeader(headerName(name)),
+  server_addr: { operator: '%DOWNSTREAM_LOCAL_ADDRESS_WITHOUT_PORT%' },
+  server_name: { cel: "xds.virtual_host_name == '*' ? '_' : xds.virtual_host_name" },
+  server_port: { operator: '%DOWNSTREAM_LOCAL_PORT%' },
+  server_protocol: { operator: '%PROTOCOL%' },
+  service_name: { cel: `${CLUSTER}.split('/')[1]`, when: HAS_CLUSTER },
+  service_port: { cel: `${CLUSTER}.split('/')[2]`, when: HAS_CLUSTER },
+  ssl_cipher: { operator: '%DOWNSTREAM_TLS_CIPHER%' },
+  ssl_protocol: { operator: '%DOWNSTREAM_TLS_VERSION%' },
+  ssl_server_name: {
+    cel: 'connection.requested_server_name',
+    when: "connection.requested_server_name != ''",
+    client: true,
+  },
+  // nginx's status for a client that went away before it had an answer.
+  status: { cel: "has(response.code) ? string(response.code) : '499'" },
+  time_iso8601: { operator: '%START_TIME(%Y-%m-%dT%H:%M:%S%Ez)%' },
+  time_local: { operator: '%START_TIME(%d/%b/%Y:%H:%M:%S %z)%' },
+  upstream_addr: { cel: 'upstream.address', when: WAS_SENT },
+  upstream_connect_time: { missing: true },
+  upstream_header_time: { cel: seconds('response.backend_latency'), when: 'has(response.backend_latency)' },
+  upstream_http: (name) => responseHeader(headerName(name)),
+  upstream_response_length: { cel: 'string(response.size)', when: WAS_SENT },
+  upstream_response_time: { cel: seconds('response.backend_latency'), when: 'has(response.backend_latency)' },
+  upstream_status: { cel: 'string(response.code)', when: WAS_SENT },
+  uri: { cel: 'request.url_path', client: true },
+};
+
+/** The text of a format of Envoy for a variable. */
+export function logOperator({ variable, argument = '' }: LogVariable, how: LogEscape): string {
+  const written = FORMS[variable];
+  const form = typeof written === 'function' ? written(argument) : written;
+  if ('operator' in form) return form.operator;
+  const instead = how === 'default' ? '-' : '';
+  if ('missing' in form) return instead;
+  const value = form.client ? escaped(form.cel, how) : form.cel;
+  return cel(form.when === undefined ? value : `${form.when} ? ${value} : '${instead}'`);
+}
+
+/** What cannot be evaluated is written as `-`. */
+function cel(expression: string): string {
+  return `%CEL(${expression})%`;
+}
+
+/** Text of a client inside other text: it must not be able to end that. */
+function escaped(text: string, how: LogEscape): string {
+  switch (how) {
+    case 'none':
+      return `(${text})`;
+    case 'json':
+      return String.raw`(${text}).replace('\\', '\\\\').replace('"', '\\"').replace('\t', '\\t')`;
+    case 'default':
+      return String.raw`(${text}).replace('\\', '\\x5C').replace('"', '\\x22')`;
+  }
+}
+
+/** A time as nginx writes it: seconds with three decimals. Envoy's own operators write whole milliseconds. */
+export function seconds(duration: string): string {
+  return `string(${duration}.getSeconds()) + '.' + string(1000 + ${duration}.getMilliseconds()).substring(1)`;
+}
+
+function headerName(variable: string): string {
+  const name = variable.replaceAll('_', '-').toLowerCase();
+  return name === 'x-forwarded-for' ? AS_IT_CAME : name;
+}
+
+function requestHeader(name: string): Form {
+  return { cel: `request.headers['${name}']`, when: `'${name}' in request.headers`, client: true };
+}
+
+function responseHeader(name: string): Form {
+  return { cel: `response.headers['${name}']`, when: `'${name}' in response.headers`, client: true };
+}

@@ -1,0 +1,4 @@
+import { type LogFormat, parseLogFormat } from '../../model/log-format.ts';
+import type { Codec } from './codec.ts';
+
+export const logFormat: Codec<LogFormat> = { expects: 'text with variables of nginx', decode: parseLogFormat };

@@ -1,0 +1,132 @@
+/** The format of a line of the access log: text and variables of nginx. */
+export type LogFormat = readonly (string | LogVariable)[];
+
+/** `argument` is what follows `http_`, `arg_`, `cookie_`, `sent_http_` or `upstream_http_`. */
+export interface LogVariable {
+  readonly variable: LogVariableName;
+  readonly argument?: string;
+}
+
+/** What a proxy can say of a request. */
+export const logVariableNames = [
+  'args',
+  'body_bytes_sent',
+  'bytes_sent',
+  'content_length',
+  'content_type',
+  'host',
+  'hostname',
+  'http_host',
+  'https',
+  'ingress_name',
+  'is_args',
+  'msec',
+  'namespace',
+  'proxy_add_x_forwarded_for',
+  'proxy_alternative_upstream_name',
+  'proxy_upstream_name',
+  'remote_addr',
+  'remote_port',
+  'remote_user',
+  'req_id',
+  'request',
+  'request_length',
+  'request_method',
+  'request_time',
+  'request_uri',
+  'scheme',
+  'server_addr',
+  'server_name',
+  'server_port',
+  'server_protocol',
+  'service_name',
+  'service_port',
+  'ssl_cipher',
+  'ssl_protocol',
+  'ssl_server_name',
+  'status',
+  'time_iso8601',
+  'time_local',
+  'upstream_addr',
+  'upstream_connect_time',
+  'upstream_header_time',
+  'upstream_response_length',
+  'upstream_response_time',
+  'upstream_status',
+  'uri',
+  'arg',
+  'cookie',
+  'http',
+  'sent_http',
+  'upstream_http',
+] as const;
+
+export type LogVariableName = (typeof logVariableNames)[number];
+
+/** Other names of the same. */
+const ALIASES: Readonly<Record<string, LogVariableName>> = {
+  best_http_host: 'http_host',
+  document_uri: 'uri',
+  proxy_protocol_addr: 'remote_addr',
+  query_string: 'args',
+  request_id: 'req_id',
+  the_real_ip: 'remote_addr',
+};
+
+const NAMES: Readonly<Record<string, LogVariableName>> = {
+  ...Object.fromEntries(logVariableNames.map((name) => [name, name])),
+  ...ALIASES,
+};
+
+const WITH_ARGUMENT = [
+  'sent_http',
+  'upstream_http',
+  'http',
+  'arg',
+  'cookie',
+] as const satisfies readonly LogVariableName[];
+
+/** `log_format` of nginx. A variable that is not known is named, not passed on. */
+export function parseLogFormat(text: string): { readonly value: LogFormat } | { readonly reason: string } {
+  const parts: (string | LogVariable)[] = [];
+  let end = 0;
+  for (const match of text.matchAll(/\$(?:\{(\w+)\}|(\w+))/g)) {
+    const name = match[1] ?? match[2] ?? '';
+    const variable = variableOf(name);
+    if (variable === undefined) return { reason: `holds the variable $${name}, which no proxy here can log` };
+    if (match.index > end) parts.push(text.slice(end, match.index));
+    parts.push(variable);
+    end = match.index + match[0].length;
+  }
+  if (end < text.length) parts.push(text.slice(end));
+  return { value: parts };
+}
+
+function variableOf(name: string): LogVariable | undefined {
+  const variable = Object.hasOwn(NAMES, name) ? NAMES[name] : undefined;
+  if (variable !== undefined && !WITH_ARGUMENT.some((prefix) => prefix === variable)) return { variable };
+  const prefix = WITH_ARGUMENT.find((one) => name.startsWith(`${one}_`));
+  return prefix === undefined ? undefined : { variable: prefix, argument: name.slice(prefix.length + 1) };
+}
+
+/** How values are written so that they cannot end the text around them: `default` as `\x22`, `json` as `\"`, `none` as they are. */
+export type LogEscape = 'default' | 'json' | 'none';
+
+/** Whether lines name the Ingress, its namespace, or the Service. */
+export function namesIngress(format: LogFormat): boolean {
+  return format.some((part) => typeof part !== 'string' && OF_INGRESS.has(part.variable));
+}
+
+const OF_INGRESS: ReadonlySet<LogVariableName> = new Set(['namespace', 'ingress_name', 'service_name', 'service_port']);
+
+export const DEFAULT_LOG_TEXT =
+  '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" $request_length $request_time [$proxy_upstream_name] [$proxy_alternative_upstream_name] $upstream_addr $upstream_response_length $upstream_response_time $upstream_status $req_id';
+
+/** `log-format-upstream` of ingress-nginx. */
+export const DEFAULT_LOG_FORMAT: LogFormat = formatOf(DEFAULT_LOG_TEXT);
+
+function formatOf(text: string): LogFormat {
+  const parsed = parseLogFormat(text);
+  if ('reason' in parsed) throw new Error(parsed.reason);
+  return parsed.value;
+}

@@ -1,0 +1,318 @@
+import { observe, startServices } from '../envoy/behaviour/cases.ts';
+import type { Exchange, Ports } from '../parity/table.ts';
+import { poll } from '../support/gateway.ts';
+import { configMap, ingress } from '../support/manifests.ts';
+import { type AnnotationTable, annotated } from './table.ts';
+
+const DOMAIN = 'logs.example.com';
+
+function host(name: string, annotations: Readonly<Record<string, string>>) {
+  return ingress({ name, annotations: annotated(annotations), rules: [{ host: `${name}.${DOMAIN}`, paths: [{}] }] });
+}
+
+/** Hosts, and the ConfigMap with this data. */
+function logs(title: string, data: Readonly<Record<string, string>>, keys: AnnotationTable['keys']): AnnotationTable {
+  return {
+    title: `logs: ${title}`,
+    start: async () => {
+      const services = await startServices('web');
+      return {
+        close: services.close,
+        accessLog: true,
+        build: { configMap: 'default/config' },
+        manifests: [
+          ...services.manifests,
+          configMap('config', data),
+          host('plain', {}),
+          host('off', { 'enable-access-log': 'false' }),
+          host('bad', { 'enable-access-log': 'no' }),
+          host('rewrites', { 'enable-rewrite-log': 'true' }),
+          host('bad-rewrites', { 'enable-rewrite-log': 'on' }),
+        ],
+      };
+    },
+    keys,
+  };
+}
+
+interface Request {
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly method?: string;
+  readonly body?: string;
+}
+
+let count = 0;
+
+/** Sends the request, and says what is written of it: the line without what differs each time; nothing where there is none. */
+async function lineOf(ports: Ports, request: Request): Promise<string | undefined> {
+  count += 1;
+  const [id, next] = [`id-${count}-a`, `id-${count}-b`];
+  await observe(ports, { ...request, headers: { ...request.headers, 'x-request-id': id } });
+  // Lines come in their order, so that one is not there when the next is.
+  await observe(ports, { url: `http://plain.${DOMAIN}/`, headers: { 'x-request-id': next } });
+  const lines = () => ports.accessLog?.().split('\n') ?? [];
+  await poll(
+    () => lines().some((line) => line.includes(next)),
+    () => `no line of ${next} in:\n${lines().join('\n')}`,
+  );
+  return lines()
+    .find((line) => line.includes(id))
+    ?.replace(id, 'ID');
+}
+
+function written(title: string, request: Request, expected: string | undefined): Exchange {
+  return { title, run: (ports) => lineOf(ports, request), expected };
+}
+
+const isWritten = (title: string, request: Request, expected: boolean): Exchange => ({
+  title,
+  run: async (ports) => (await lineOf(ports, request)) !== undefined,
+  expected,
+});
+
+const JSON_FORMAT = JSON.stringify({
+  id: '$req_id',
+  addr: '$remote_addr',
+  user: '$remote_user',
+  host: '$host',
+  uri: '$uri',
+  args: '$args',
+  request: '$request_method $request_uri',
+  agent: '$http_user_agent',
+  forwarded: '$http_x_forwarded_for',
+  none: '$http_x_nothing',
+  cookie: '$cookie_session',
+  arg: '$arg_a',
+  ingress: '$namespace/$ingress_name/$service_name/$service_port',
+  upstream: '$proxy_upstream_name',
+  status: '$status',
+  type: '$sent_http_content_type',
+  proto: '$server_protocol $scheme',
+  percent: '100%',
+});
+
+const ofJson = (title: string, request: Request, expected: Readonly<Record<string, string>>): Exchange => ({
+  title,
+  run: async (ports) => {
+    const line = await lineOf(ports, request);
+    const start = line?.indexOf('{') ?? -1;
+    const fields = JSON.parse(line?.slice(start) ?? '{}') as Record<string, unknown>;
+    return Object.fromEntries(Object.keys(expected).map((name) => [name, fields[name]]));
+  },
+  expected,
+});
+
+const served = [{ url: `http://plain.${DOMAIN}/`, backend: 'web' }];
+
+export const logTables: readonly AnnotationTable[] = [
+  logs(
+    'lines',
+    { 'log-format-upstream': '$req_id|$remote_addr|$request|$status|$http_user_agent|$http_x_nothing|100%|$is_args' },
+    {
+      'enable-access-log': {
+        good: [isWritten('not where it is off', { url: `http://off.${DOMAIN}/` }, false)],
+        bad: [isWritten('the default holds', { url: `http://bad.${DOMAIN}/` }, true)],
+        default: [isWritten('everything', { url: `http://plain.${DOMAIN}/` }, true)],
+        neighbours: [isWritten('what nobody takes', { url: 'http://nobody.example.org/' }, true)],
+      },
+      'enable-rewrite-log': {
+        good: [{ url: `http://rewrites.${DOMAIN}/`, backend: 'web' }],
+        bad: [{ url: `http://bad-rewrites.${DOMAIN}/`, backend: 'web' }],
+        default: served,
+      },
+      'ConfigMap log-format-upstream': {
+        good: [
+          written(
+            'with variables',
+            { url: `http://plain.${DOMAIN}/a?b`, headers: { 'user-agent': 'x"y' } },
+            'ID|127.0.0.1|GET /a?b HTTP/1.1|200|x\\x22y|-|100%|?',
+          ),
+        ],
+        default: [],
+      },
+      'ConfigMap log-format-escape-json': {
+        good: [],
+        default: [written('not JSON', { url: `http://plain.${DOMAIN}/` }, 'ID|127.0.0.1|GET / HTTP/1.1|200|-|-|100%|')],
+      },
+      'ConfigMap log-format-escape-none': { good: [], default: served },
+      'ConfigMap disable-access-log': {
+        good: [],
+        default: [isWritten('lines', { url: `http://plain.${DOMAIN}/` }, true)],
+      },
+      'ConfigMap disable-http-access-log': { good: [], default: served },
+      'ConfigMap skip-access-log-urls': {
+        good: [],
+        default: [isWritten('health checks too', { url: `http://plain.${DOMAIN}/health` }, true)],
+      },
+    },
+  ),
+  logs(
+    'JSON',
+    {
+      'log-format-upstream': JSON_FORMAT,
+      'log-format-escape-json': 'true',
+      'skip-access-log-urls': '/health,~^/static/,~*\\.png$,/a.b',
+    },
+    {
+      'ConfigMap log-format-escape-json': {
+        good: [
+          ofJson(
+            'every value can be read again',
+            {
+              url: `http://plain.${DOMAIN}/x?a=1`,
+              headers: { 'user-agent': 'a"b\\c\td%', 'x-forwarded-for': '192.0.2.1', cookie: 'a=b; session=s1' },
+            },
+            {
+              id: 'ID',
+              addr: '127.0.0.1',
+              user: '',
+              host: `plain.${DOMAIN}`,
+              uri: '/x',
+              args: 'a=1',
+              request: 'GET /x?a=1',
+              agent: 'a"b\\c\td%',
+              forwarded: '192.0.2.1',
+              none: '',
+              cookie: 's1',
+              arg: '1',
+              ingress: 'default/plain/web/80',
+              upstream: 'default-web-80',
+              status: '200',
+              type: 'application/json',
+              proto: 'HTTP/1.1 http',
+              percent: '100%',
+            },
+          ),
+          ofJson('what is missing is empty', { url: `http://plain.${DOMAIN}/` }, { args: '', cookie: '', arg: '' }),
+        ],
+        default: [],
+      },
+      'ConfigMap skip-access-log-urls': {
+        good: [
+          isWritten('a path', { url: `http://plain.${DOMAIN}/health` }, false),
+          isWritten('in any case', { url: `http://plain.${DOMAIN}/HEALTH` }, false),
+          isWritten('not those below', { url: `http://plain.${DOMAIN}/health/x` }, true),
+          isWritten('an expression', { url: `http://plain.${DOMAIN}/static/x` }, false),
+          isWritten('in any case', { url: `http://plain.${DOMAIN}/a.PNG` }, false),
+          isWritten('a dot is a dot', { url: `http://plain.${DOMAIN}/acb` }, true),
+          isWritten('others', { url: `http://plain.${DOMAIN}/` }, true),
+          isWritten('off in any case', { url: `http://off.${DOMAIN}/` }, false),
+        ],
+        default: [],
+      },
+    },
+  ),
+  logs(
+    'unescaped',
+    { 'log-format-upstream': '$req_id|$http_user_agent|$http_x_nothing|', 'log-format-escape-none': 'true' },
+    {
+      'ConfigMap log-format-escape-none': {
+        good: [
+          written('as it came', { url: `http://plain.${DOMAIN}/`, headers: { 'user-agent': 'x"\\y' } }, 'ID|x"\\y||'),
+        ],
+        default: [],
+      },
+    },
+  ),
+  logs(
+    'broken',
+    {
+      'log-format-upstream': '$req_id $no_such_variable',
+      'log-format-escape-json': 'yes',
+      'log-format-escape-none': 'no',
+      'disable-access-log': 'maybe',
+      'disable-http-access-log': 'maybe',
+      'disable-stream-access-log': 'maybe',
+      'skip-access-log-urls': '~(',
+      'error-log-level': 'loud',
+      'enable-access-log-for-default-backend': 'maybe',
+    },
+    {
+      'ConfigMap log-format-upstream': {
+        good: [],
+        bad: [isWritten('the default holds', { url: `http://plain.${DOMAIN}/` }, true)],
+        default: [],
+      },
+      'ConfigMap log-format-escape-json': { good: [], bad: served, default: [] },
+      'ConfigMap log-format-escape-none': { good: [], bad: served, default: [] },
+      'ConfigMap disable-access-log': { good: [], bad: served, default: [] },
+      'ConfigMap disable-http-access-log': { good: [], bad: served, default: [] },
+      'ConfigMap disable-stream-access-log': { good: [], bad: served, default: [] },
+      'ConfigMap skip-access-log-urls': {
+        good: [],
+        bad: [isWritten('nothing is skipped', { url: `http://plain.${DOMAIN}/(` }, true)],
+        default: [],
+      },
+      'ConfigMap error-log-level': { good: [], bad: served, default: [] },
+      'ConfigMap enable-access-log-for-default-backend': { good: [], bad: served, default: [] },
+    },
+  ),
+  ...['disable-access-log', 'disable-http-access-log'].map((key) =>
+    logs(
+      key,
+      { [key]: 'true' },
+      {
+        [`ConfigMap ${key}`]: {
+          good: [
+            {
+              title: 'nothing is written',
+              run: async (ports) => {
+                await observe(ports, { url: `http://plain.${DOMAIN}/`, headers: { 'x-request-id': 'unseen' } });
+                return readLog(ports).includes('unseen');
+              },
+              expected: false,
+            },
+          ],
+          default: [],
+        },
+      },
+    ),
+  ),
+  logs(
+    'keys without meaning here',
+    {
+      'access-log-path': '/nowhere/access.log',
+      'http-access-log-path': '/nowhere/http.log',
+      'stream-access-log-path': '/nowhere/stream.log',
+      'access-log-params': 'buffer=4k',
+      'disable-stream-access-log': 'true',
+      'enable-access-log-for-default-backend': 'true',
+      'error-log-path': '/nowhere/error.log',
+      'error-log-level': 'warn',
+    },
+    {
+      'ConfigMap log-format-upstream': {
+        good: [],
+        default: [isWritten('the line of ingress-nginx', { url: `http://plain.${DOMAIN}/` }, true)],
+      },
+      ...Object.fromEntries(
+        [
+          'access-log-path',
+          'http-access-log-path',
+          'stream-access-log-path',
+          'access-log-params',
+          'disable-stream-access-log',
+          'enable-access-log-for-default-backend',
+          'error-log-path',
+          'error-log-level',
+        ].map((key) => [
+          `ConfigMap ${key}`,
+          {
+            good: [isWritten('one line for each request', { url: `http://plain.${DOMAIN}/` }, true)],
+            default: [{ url: `http://off.${DOMAIN}/`, backend: 'web' }],
+          },
+        ]),
+      ),
+    },
+  ),
+];
+
+/** Empty where the file was never made. */
+function readLog(ports: Ports): string {
+  try {
+    return ports.accessLog?.() ?? '';
+  } catch {
+    return '';
+  }
+}
