@@ -23,6 +23,7 @@ import { http2Push } from './http2-push.ts';
 import { httpsRedirect } from './https-redirect.ts';
 import { loadBalancing } from './load-balancing.ts';
 import { logs } from './logs.ts';
+import { mirror } from './mirror.ts';
 import { pace } from './pace.ts';
 import { rateLimits } from './rate-limits.ts';
 import { redirects } from './redirects.ts';
@@ -32,6 +33,7 @@ import { serverAlias } from './server-alias.ts';
 import { sessionAffinity } from './session-affinity.ts';
 import { snippets } from './snippets.ts';
 import { timeouts } from './timeouts.ts';
+import { tracing } from './tracing.ts';
 import { upstreamHost } from './upstream-host.ts';
 
 export const annotationFeatures: readonly AnnotationFeature[] = [
@@ -67,4 +69,6 @@ export const annotationFeatures: readonly AnnotationFeature[] = [
   timeouts,
   upstreamHost,
   logs,
+  mirror,
+  tracing,
 ];

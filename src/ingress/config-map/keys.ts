@@ -5,6 +5,7 @@ import { accessKeys } from './access.ts';
 import { answerRewriteKeys } from './answer-rewrites.ts';
 import { bodyKeys } from './bodies.ts';
 import { clientConnectionKeys } from './client-connections.ts';
+import { compressionKeys } from './compression.ts';
 import { errorPageKeys } from './error-pages.ts';
 import { firewallKeys } from './firewall.ts';
 import { forwardingKeys } from './forwarding.ts';
@@ -20,6 +21,7 @@ import { requestHeaderKeys } from './request-headers.ts';
 import { retryKeys } from './retries.ts';
 import { streamKeys } from './streams.ts';
 import { tlsKeys } from './tls.ts';
+import { tracingKeys } from './tracing.ts';
 import { upstreamKeys } from './upstream.ts';
 
 /** By the heading of their part of the documentation. */
@@ -29,6 +31,7 @@ const keysByTitle = {
   'Bodies of requests and answers': bodyKeys,
   'Choice of endpoints': loadBalancingKeys,
   'Connections of clients': clientConnectionKeys,
+  Compression: compressionKeys,
   'Connections to backends': upstreamKeys,
   'Error pages': errorPageKeys,
   'External authentication': globalAuthKeys,
@@ -44,6 +47,7 @@ const keysByTitle = {
   Retries: retryKeys,
   'TCP and UDP services': streamKeys,
   'TLS with clients': tlsKeys,
+  Tracing: tracingKeys,
   'Which Ingresses are taken': acceptanceKeys,
 };
 
