@@ -130,7 +130,7 @@ export const logKeys = configMapKeys({
     default: 'notice',
     summary: 'How much nginx says of what happens to itself.',
     example: 'warn',
-    envoy: approximated('How much Envoy says is for a flag of its command line, `--log-level`.'),
+    envoy: approximated('How much Envoy says of itself is for its own command line.'),
     nginx: HONOURED,
   },
   'enable-syslog': {

@@ -53,6 +53,9 @@ const GLOBAL: Readonly<Record<string, string>> = {
   'enable-modsecurity': 'true',
 };
 
+/** Snippets and what is above the usual risk are taken here: else their Ingresses would not be served at all. */
+const ALLOWED = { 'annotations-risk-level': 'Critical', 'allow-snippet-annotations': 'true' };
+
 let gateway: Gateway;
 let services: Services;
 
@@ -83,7 +86,7 @@ beforeAll(async () => {
     build: { configMap: 'default/controller' },
     manifests: [
       ...services.manifests,
-      configMap('controller', { 'proxy-body-size': '2m' }),
+      configMap('controller', ALLOWED),
       ...Object.keys(PROTECTIVE).flatMap(protectedHost),
       annotated('plain', {}),
       annotated('harmless', { 'proxy-read-timeout': '10', 'ssl-redirect': 'false' }),
