@@ -1,9 +1,22 @@
 import { defineConfig } from 'vitest/config';
 
+/** A busy machine may starve one of many processes; what fails twice in a row is broken. */
+const retry = process.env['CI'] ? 1 : 0;
+
 const timeouts = { testTimeout: 30_000, hookTimeout: 60_000 };
 
+/** What asks a real Envoy one thing after another, and measures neither time nor traffic: two files at once disturb nobody. */
+const behaviour = [
+  'test/envoy/behaviour/**/*.test.ts',
+  'test/envoy/annotations/*.test.ts',
+  'test/envoy/any-annotations.test.ts',
+  'test/scenario/external-name-safety.test.ts',
+  'test/scenario/hostile.test.ts',
+  'test/scenario/mutual-tls.test.ts',
+];
+
 /**
- * Three projects, run one after another. What starts a real Envoy and watches its traffic has the machine to itself;
+ * Four projects, run one after another. What starts a real Envoy and watches its traffic has the machine to itself;
  * everything else may use two workers, which is what a small machine has.
  */
 export default defineConfig({
@@ -29,14 +42,17 @@ export default defineConfig({
         test: { ...timeouts, name: 'golden', include: ['test/golden/**/*.test.ts'], sequence: { groupOrder: 1 } },
       },
       {
+        test: { ...timeouts, name: 'behaviour', retry, include: behaviour, sequence: { groupOrder: 2 } },
+      },
+      {
         test: {
           ...timeouts,
           name: 'envoy',
-          // A busy machine may starve one of many processes; what fails twice in a row is broken.
-          retry: process.env['CI'] ? 1 : 0,
+          retry,
           include: ['test/scenario/**/*.test.ts', 'test/envoy/**/*.test.ts', 'test/bench/**/*.test.ts'],
+          exclude: behaviour,
           fileParallelism: false,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
         },
       },
     ],

@@ -1,12 +1,20 @@
 /** Annotations and keys of the ConfigMap through a real Envoy. The same cases run against nginx in test/parity. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { annotationTables } from '../annotations/index.ts';
-import { allCases } from '../annotations/table.ts';
-import type { World } from '../parity/table.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
-import { expectOutcome, observe, titleOf } from './behaviour/cases.ts';
+import { annotationTables } from '../../annotations/index.ts';
+import { type AnnotationTable, allCases } from '../../annotations/table.ts';
+import type { World } from '../../parity/table.ts';
+import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { expectOutcome, observe, titleOf } from '../behaviour/cases.ts';
 
-describe.each(annotationTables.map((table) => [table.title, table] as const))('%s', (_, table) => {
+const PARTS = 4;
+
+/** One part of the tables, in a file of its own, so that several run at once. `part` counts from 0. */
+export function testTables(part: number): void {
+  const tables = annotationTables.filter((_, index) => index % PARTS === part);
+  describe.each(tables.map((table) => [table.title, table] as const))('%s', (_, table) => testTable(table));
+}
+
+function testTable(table: AnnotationTable): void {
   let world: World;
   let gateway: Gateway;
 
@@ -28,4 +36,4 @@ describe.each(annotationTables.map((table) => [table.title, table] as const))('%
       else test(`${title}: ${titleOf(one)}`, async () => expectOutcome(await observe(gateway, one), one));
     }
   });
-});
+}

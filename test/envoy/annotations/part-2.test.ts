@@ -1,0 +1,3 @@
+import { testTables } from './tables.ts';
+
+testTables(2);
