@@ -1,6 +1,6 @@
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Certificate } from '../model/proxy-model.ts';
-import { certificateFile } from '../nginx/certificate-file.ts';
+import { backendSecretFiles, certificateFile, type PemContent } from '../nginx/certificate-file.ts';
 import type { NginxConfig } from '../nginx/config.ts';
 import { createNginxEmitter, NGINX, type NginxEmitOptions, type NginxEmitter } from '../nginx/emit.ts';
 import { TemplateError } from '../nginx/template.ts';
@@ -17,6 +17,8 @@ export interface NginxTranslation {
   readonly config: NginxConfig;
   /** By file: the certificates that the configuration may name. */
   readonly certificates: ReadonlyMap<string, Certificate>;
+  /** By file: what it may name for TLS to backends. */
+  readonly backendFiles: ReadonlyMap<string, PemContent>;
   /** With positions in the files. */
   readonly diagnostics: readonly Diagnostic[];
 }
@@ -78,9 +80,15 @@ export async function translateToNginx(
       return certificate === undefined ? [] : [[named(certificateFile(folder, certificate)), certificate] as const];
     }),
   );
+  const backendFiles = new Map(
+    [...emitter.backendSecrets.keys()].flatMap((key) => {
+      const secret = emitter?.backendSecrets.get(key);
+      return secret === undefined ? [] : [...backendSecretFiles(folder, secret)];
+    }),
+  );
   try {
     const template = args.nginxTemplate === undefined ? builtInTemplate() : userTemplate(args.nginxTemplate);
-    return { text: template.render(shown), config: shown, certificates, diagnostics };
+    return { text: template.render(shown), config: shown, certificates, backendFiles, diagnostics };
   } catch (error) {
     if (error instanceof TemplateError) throw new ConfigurationError(`--nginx-template: ${error.message}`);
     throw error;

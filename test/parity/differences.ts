@@ -288,7 +288,6 @@ const rows = {
     ingressNginx: 'made absolute, with the scheme and the host of the request',
     envoy: 'the path',
     why: 'clients take both for the same',
-    shownElsewhere: true,
   },
   silentConnection: {
     what: 'a connection on which nothing ever comes',
