@@ -83,16 +83,22 @@ function hostiles(where: string): readonly Hostile[] {
     }),
     annotated('200 KB of annotation', { [annotation('server-alias')]: 'x'.repeat(200_000) }, 200),
     annotated('an annotation that means nothing', { [annotation('proxy-body-size')]: '∞\u0000' }, 200),
+    annotated('a protection that cannot be read', { [annotation('auth-url')]: 'http://[' }, 404, /IngressRefused/),
     annotated(
-      'a protection that cannot be read',
-      { [annotation('auth-url')]: 'http://[' },
+      'a protection that is not there',
+      { [annotation('auth-url')]: 'http://auth.test/' },
       503,
       /ProtectionUnavailable/,
     ),
-    annotated('a snippet', { [annotation('configuration-snippet')]: '} } server { return 200; }' }, 503),
-    tls('a Secret that holds no certificate', ['h15.hostile.test']),
+    annotated(
+      'a snippet',
+      { [annotation('configuration-snippet')]: '} } server { return 200; }' },
+      404,
+      /IngressRefused/,
+    ),
+    tls('a Secret that holds no certificate', ['h16.hostile.test']),
     tls('1,000 hosts of a certificate', [
-      'h16.hostile.test',
+      'h17.hostile.test',
       ...Array.from({ length: 1_000 }, (_, index) => `c${index}.hostile.test`),
     ]),
     {
