@@ -8,6 +8,7 @@ import {
   readTextMap,
   refuse,
   show,
+  warnUnknown,
 } from './decode-fields.ts';
 import type { ObjectMeta } from './objects.ts';
 
@@ -20,6 +21,13 @@ export interface MetaOptions {
 
 /** Members that every object has. */
 export const TOP_LEVEL = ['apiVersion', 'kind', 'metadata'];
+
+/** Members of the metadata of any object. */
+const METADATA = [
+  ...['name', 'namespace', 'labels', 'annotations', 'finalizers', 'ownerReferences', 'generateName'],
+  ...['creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generation', 'resourceVersion', 'uid'],
+  ...['managedFields', 'selfLink'],
+];
 
 /** A copy of the whole object, which would double what is kept for each. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
@@ -42,6 +50,8 @@ export function readClusterMeta(root: Field, options: MetaOptions): ObjectMeta {
 function readCommonMeta(root: Field, nameRule: 'label' | 'subdomain', options: MetaOptions): ObjectMeta {
   const metadata = member(root, 'metadata');
   readMap(metadata);
+  // A misspelt `annotations` would leave a backend without what protects it.
+  warnUnknown(metadata, METADATA);
   const generation = member(metadata, 'generation').value;
   const { keepResourceVersion } = options;
   const resourceVersion = keepResourceVersion ? readText(member(metadata, 'resourceVersion')) : undefined;

@@ -269,6 +269,20 @@ describe('Service, Secret, ConfigMap, IngressClass', () => {
     expect(decode(raw)).toEqual({ objects: [], problems: [], invalid: false });
   });
 
+  it('tells of misspelt metadata, which may have been to protect something', () => {
+    const [problem] = problemsOf(ingress({}, { anotations: { a: 'b' } }));
+    expect(problem).toMatch(/^warning metadata\.anotations: No such field; .*annotations/);
+    const known = {
+      labels: {},
+      annotations: {},
+      finalizers: [],
+      ownerReferences: [],
+      managedFields: [],
+      generation: 1,
+    };
+    expect(problemsOf(ingress({}, known))).toEqual([]);
+  });
+
   it('asks for the apiVersion of a kind that it knows', () => {
     expect(problemsOf({ kind: 'Service', metadata: { name: 'a' } })).toEqual([
       'error apiVersion: The value is no apiVersion; a Service needs one',

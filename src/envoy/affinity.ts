@@ -1,5 +1,6 @@
 import type { envoy_config_route_v3_Route as RouteMessage } from '../gen/messages.ts';
 import type { SessionAffinity, SessionCookie } from '../model/session-affinity.ts';
+import { exceptCookie } from './filters/answer-rewrite.ts';
 import { statefulSession } from './filters/stateful-session.ts';
 import { type ApplyPolicy, changeForwards } from './policies/policy.ts';
 import { RETRIES } from './policies/retries.ts';
@@ -23,7 +24,11 @@ function withCookie({ mode, cookie, changeOnFailure }: SessionAffinity, routes: 
       // The hash leads to the same endpoint again, unless it is told not to; then each attempt at another is a throw of dice.
       const { retry_host_predicate: _, host_selection_retry_max_attempts: __, ...again } = retries;
       const retry_policy = changeOnFailure ? { ...retries, host_selection_retry_max_attempts: 20 } : again;
-      return { route: { ...action, hash_policy: [{ cookie: { ...described, ttl: {} } }], retry_policy } };
+      const { typed_per_filter_config: filters } = route;
+      return {
+        route: { ...action, hash_policy: [{ cookie: { ...described, ttl: {} } }], retry_policy },
+        ...(filters && { typed_per_filter_config: exceptCookie(filters, cookie.name) }),
+      };
     }
     return {
       typed_per_filter_config: { ...route.typed_per_filter_config, ...statefulSession(described) },

@@ -119,6 +119,8 @@ export const sessionAffinity: AnnotationTable = {
         host('bad', { affinity: 'ip' }),
         host('plain', SESSION),
         host('persistent', PERSISTENT),
+        host('rewritten', { ...SESSION, 'proxy-cookie-path': '/ /app/', 'proxy-cookie-domain': 'a.test b.test' }),
+        host('rewritten-persistent', { ...PERSISTENT, 'proxy-cookie-path': '/ /app/' }),
         host('balanced', { ...SESSION, 'affinity-mode': 'balanced' }),
         host('bad-mode', { ...SESSION, 'affinity-mode': 'sometimes' }),
         host('name', { ...SESSION, 'session-cookie-name': 'route' }),
@@ -165,6 +167,9 @@ export const sessionAffinity: AnnotationTable = {
       bad: [gets('bad', '', { because: 'no cookie' })],
       default: [gets('off', '', { because: 'no cookie' }), follows('off', { endpoints: 3, cookies: 0 })],
       neighbours: [
+        gets('rewritten', 'INGRESSCOOKIE; HttpOnly; Path=/', { because: 'cookies of backends alone are rewritten' }),
+        follows('rewritten', { endpoints: 1, cookies: 1 }),
+        gets('rewritten-persistent', 'INGRESSCOOKIE; HttpOnly; Path=/', { because: 'likewise' }),
         { url: `http://${addressOf('closed')}/`, status: 503, because: 'what protects it counts' },
         { url: `http://${addressOf('own-path')}/`, status: 404, answered: { 'set-cookie': undefined } },
       ],

@@ -1,8 +1,11 @@
-import type { envoy_extensions_filters_network_http_connection_manager_v3_HttpFilter as HttpFilter } from '../../gen/messages.ts';
+import type {
+  envoy_extensions_filters_network_http_connection_manager_v3_HttpFilter as HttpFilter,
+  envoy_config_route_v3_Route as RouteMessage,
+} from '../../gen/messages.ts';
 
 /**
  * What is replaced comes from the route, as texts: `NAME_match` (`equal`, `prefix` or `pattern`), `NAME_from` and `NAME_to` for `location`,
- * `domain` and `path`. Envoy itself can neither change one of several cookies nor a part of a header.
+ * `domain` and `path`; `session` is the name of a cookie of the proxy itself, which stays as it is. Envoy itself can neither change one of several cookies nor a part of a header.
  */
 const SCRIPT = `
 local function replaced(context, name, value)
@@ -28,6 +31,8 @@ local function replaced(context, name, value)
 end
 
 local function cookie(context, text)
+  local session = context["session"]
+  if session ~= nil and text:sub(1, #session + 1) == session .. "=" then return text end
   return (text:gsub("(;%s*)([^=;%s]*)(%s*=%s*)([^;]*)", function(before, name, between, value)
     local known = name:lower()
     if known ~= "domain" and known ~= "path" then return nil end
@@ -70,3 +75,16 @@ export const ANSWER_REWRITE = {
   },
   disabled: true,
 } as const satisfies HttpFilter;
+
+/** Settings of a route by which the script leaves the cookie of this name alone: the router adds it before filters see the answer. */
+export function exceptCookie(filters: FilterConfigs, name: string): FilterConfigs {
+  const config = filters[ANSWER_REWRITE.name] as LuaPerRoute | undefined;
+  if (config === undefined) return filters;
+  const fields = { ...config.filter_context?.fields, session: { string_value: name } };
+  const changed: unknown = { ...config, filter_context: { fields } };
+  return { ...filters, [ANSWER_REWRITE.name]: changed as FilterConfigs[string] };
+}
+
+type FilterConfigs = NonNullable<RouteMessage['typed_per_filter_config']>;
+
+type LuaPerRoute = { readonly filter_context?: { readonly fields?: Readonly<Record<string, unknown>> } };
