@@ -14,12 +14,12 @@ import { BODY_SIZE_LIMIT } from './filters/body-size-limit.ts';
 import { FORWARDED_HOST } from './filters/forwarded-host.ts';
 import { HASH_KEY } from './filters/hash-key.ts';
 import { PACE } from './filters/pace.ts';
-import { REQUEST_CHECK } from './filters/request-check.ts';
+import { requestCheck } from './filters/request-check.ts';
 import { ROUTER } from './filters/router.ts';
 import { STATEFUL_SESSION } from './filters/stateful-session.ts';
 
+/** Behind the check of requests. */
 const ALL_FILTERS: readonly HttpFilter[] = [
-  REQUEST_CHECK,
   BLOCKED_CLIENTS,
   BODY_SIZE_LIMIT,
   ADDRESS_LISTS,
@@ -31,8 +31,9 @@ const ALL_FILTERS: readonly HttpFilter[] = [
   ROUTER,
 ];
 
-export function httpFilters({ forwarded }: ProxySettings): readonly HttpFilter[] {
-  return ALL_FILTERS.filter((filter) => filter !== FORWARDED_HOST || forwarded.trustsHeaders);
+export function httpFilters(settings: ProxySettings): readonly HttpFilter[] {
+  const { trustsHeaders } = settings.forwarded;
+  return [requestCheck(settings), ...ALL_FILTERS.filter((filter) => filter !== FORWARDED_HOST || trustsHeaders)];
 }
 
 /**

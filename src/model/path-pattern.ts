@@ -35,7 +35,7 @@ const MAX_DEPTH = 100;
 /** The largest number of repetitions that RE2 takes, also of those inside each other. */
 const MAX_REPEAT = 1000;
 /** Bounds the size of what a proxy compiles. */
-const MAX_SIZE = 20_000;
+const MAX_SIZE = 2_000;
 
 export function parsePattern(text: string): ParsedPattern {
   if (text.length > MAX_LENGTH) return { reason: `more than ${MAX_LENGTH} characters` };

@@ -102,6 +102,16 @@ describe('locations', () => {
   });
 });
 
+test('a value that is longer than nginx can read costs its own path, not the configuration', () => {
+  const set = [{ name: 'x-long', value: ['x'.repeat(4_100)] }];
+  const { server, diagnostics } = emit(
+    forward('=/long', 'web', { responseHeaders: { set, remove: [] } }),
+    forward('/', 'web'),
+  );
+  expect(server.locations.map(shown)).toEqual(['= /long → 503', '/ → shop/web/80']);
+  expect(diagnostics).toMatchObject([{ severity: 'error', message: expect.stringMatching(/longer than nginx/) }]);
+});
+
 describe('server names', () => {
   const name = (text: string) => nginxServer(text, [], context).server.serverName;
 

@@ -15,6 +15,7 @@ import { type PolicyContext, policyPatch, refusal } from './policies.ts';
 import { escapeRegex, Literal, Pattern } from './quote.ts';
 import { redirect } from './redirect.ts';
 import { routeDiagnostic } from './route-diagnostic.ts';
+import { holdsTooLong } from './token.ts';
 import { logName, nginxChoice, upstreamName } from './upstream.ts';
 
 /** What a server needs to know beside its host. */
@@ -46,6 +47,16 @@ export function nginxServer(host: HostName, routes: readonly Route[], context: S
     const { patch, diagnostics: ofPolicies } = policyPatch(route, context);
     diagnostics.push(...ofPolicies);
     const content = { ...actionOf(route, context, diagnostics), ...patch };
+    if (holdsTooLong(content)) {
+      diagnostics.push(
+        routeDiagnostic(route, {
+          severity: 'error',
+          code: 'IngressFeatureUnsupported',
+          message: 'a value is longer than nginx can read, so the path answers 503',
+        }),
+      );
+      return paths.map((path) => ({ ...path, ...UNAVAILABLE }));
+    }
     return paths.map((path) => ({ ...path, ...content }));
   });
   const server = {

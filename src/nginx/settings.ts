@@ -19,10 +19,15 @@ export function forwardedSettings({ forwarded, listener }: ProxySettings): Forwa
   const isNamed = namesClient || listener.proxyProtocol !== undefined;
   return {
     trustedPeers: isNamed ? trustedPeers : [],
-    realIpHeader: listener.proxyProtocol === undefined ? forwardedForHeader : 'proxy_protocol',
+    realIpHeader: listener.proxyProtocol === undefined ? spelt(forwardedForHeader) : 'proxy_protocol',
     trustsHeaders,
     appendsPeer,
   };
+}
+
+/** In this spelling alone nginx looks at all lines of the header; of any other header, or spelling, at the first one. */
+function spelt(header: string): string {
+  return header === 'x-forwarded-for' ? 'X-Forwarded-For' : header;
 }
 
 export function tlsSettings(tls: TlsSettings): NginxTls {

@@ -22,6 +22,8 @@ local function replaced(context, name, value)
     if rest:lower() == from:lower() then return dot .. to end
     return nil
   end
+  -- An expression looks at every place of the value: a backend must not keep the proxy busy by a long one.
+  if #value > 4096 then return nil end
   if name == "domain" then
     value = value:lower()
     from = from:lower()

@@ -3,6 +3,7 @@ import {
   type envoy_config_rbac_v3_Permission as Permission,
   envoy_config_rbac_v3_RBAC_Action as RbacAction,
 } from '../../gen/messages.ts';
+import type { ProxySettings } from '../../model/settings.ts';
 
 /** Names of the policies, which Envoy writes into the details of the response: the local replies map them to a status. */
 export const METHOD_NOT_ALLOWED = 'method-not-allowed';
@@ -11,27 +12,42 @@ export const BAD_REQUEST = 'bad-request';
 /** A `%` that two hexadecimal digits do not follow, in the path without its query. */
 const BROKEN_ESCAPE = '.*%(?:[^0-9A-Fa-f].*|[0-9A-Fa-f](?:[^0-9A-Fa-f].*)?)?';
 
-const REFUSED: Readonly<Record<string, readonly Permission[]>> = {
-  [METHOD_NOT_ALLOWED]: [methodIs('TRACE')],
-  [BAD_REQUEST]: [methodIs('CONNECT'), { url_path: { path: { safe_regex: { regex: BROKEN_ESCAPE } } } }],
-};
+/** Envoy looks at no more of them than this; behind a longer list it would take the last proxy for the client. */
+const MAX_FORWARDED = 20;
+
+function refused({ namesClient }: ProxySettings['forwarded']): Readonly<Record<string, readonly Permission[]>> {
+  const tooMany = { string_match: { safe_regex: { regex: `(?:[^,]*,){${MAX_FORWARDED},}.*` } } };
+  return {
+    [METHOD_NOT_ALLOWED]: [methodIs('TRACE')],
+    [BAD_REQUEST]: [
+      methodIs('CONNECT'),
+      { url_path: { path: { safe_regex: { regex: BROKEN_ESCAPE } } } },
+      ...(namesClient ? [{ header: { name: 'x-forwarded-for', ...tooMany } }] : []),
+    ],
+  };
+}
 
 /**
- * Refuses what nginx refuses of any request, whatever its host, and Envoy would pass on. It stands in the connection manager once,
- * so that no host pays for it.
+ * Refuses what nginx refuses of any request, whatever its host, and Envoy would pass on; and a client that hides its address in a
+ * list that is too long for Envoy. It stands in the connection manager once, so that no host pays for it.
  */
-export const REQUEST_CHECK: HttpFilter = {
-  name: 'request-check',
-  typed_config: {
-    '@type': 'type.googleapis.com/envoy.extensions.filters.http.rbac.v3.RBAC',
-    rules: {
-      action: RbacAction.DENY,
-      policies: Object.fromEntries(
-        Object.entries(REFUSED).map(([name, permissions]) => [name, { permissions, principals: [{ any: true }] }]),
-      ),
+export function requestCheck({ forwarded }: ProxySettings): HttpFilter {
+  return {
+    name: 'request-check',
+    typed_config: {
+      '@type': 'type.googleapis.com/envoy.extensions.filters.http.rbac.v3.RBAC',
+      rules: {
+        action: RbacAction.DENY,
+        policies: Object.fromEntries(
+          Object.entries(refused(forwarded)).map(([name, permissions]) => [
+            name,
+            { permissions, principals: [{ any: true }] },
+          ]),
+        ),
+      },
     },
-  },
-};
+  };
+}
 
 function methodIs(method: string): Permission {
   return { header: { name: ':method', string_match: { exact: method } } };

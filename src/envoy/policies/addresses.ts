@@ -38,10 +38,14 @@ function isLimited(route: RouteMessage): boolean {
 }
 
 function anyOf(networks: readonly Network[]): Principal {
-  return { or_ids: { ids: networks.map((network) => ({ remote_ip: range(network) })) } };
+  return { or_ids: { ids: networks.flatMap(ranges) } };
 }
 
-export function range(network: Network) {
-  const [address_prefix = '', length = ''] = network.split('/');
-  return { address_prefix, prefix_len: { value: Number(length) } };
+/** Of IPv4 also in the form that IPv6 has for it, in which a load balancer may name a client. */
+export function ranges(network: Network): Principal[] {
+  const [address_prefix = '', length] = network.split('/');
+  const own = { remote_ip: { address_prefix, prefix_len: { value: Number(length) } } };
+  if (address_prefix.includes(':')) return [own];
+  const mapped = { address_prefix: `::ffff:${address_prefix}`, prefix_len: { value: 96 + Number(length) } };
+  return [own, { remote_ip: mapped }];
 }

@@ -5,14 +5,14 @@ import {
 } from '../../gen/messages.ts';
 import type { BlockedClients, TextPattern } from '../../model/settings.ts';
 import { BLOCKED_CLIENTS } from '../filters/blocked-clients.ts';
-import { range } from './addresses.ts';
+import { ranges } from './addresses.ts';
 
 type FilterConfigs = RouteConfiguration['typed_per_filter_config'];
 
 /** What a route table says for all of its routes, those that answer by themselves included; absent where nobody is blocked. */
 export function blockClients({ networks, userAgents, referers }: BlockedClients): FilterConfigs {
   const principals: Principal[] = [
-    ...networks.map((network) => ({ remote_ip: range(network) })),
+    ...networks.flatMap(ranges),
     ...userAgents.map((pattern) => header('user-agent', pattern)),
     ...referers.map((pattern) => header('referer', pattern)),
   ];

@@ -1,12 +1,12 @@
 import { annotationFeature } from '../declaration/annotation.ts';
-import { seconds } from '../declaration/codecs.ts';
+import { integer, seconds } from '../declaration/codecs.ts';
 import { approximated, HONOURED } from '../declaration/support.ts';
 
 export const timeouts = annotationFeature({
   title: 'Time-outs of backends',
   keys: {
     'proxy-connect-timeout': {
-      codec: seconds,
+      codec: integer({ min: 1, of: 'seconds' }),
       scope: 'service',
       risk: 'Low',
       whenInvalid: 'default',

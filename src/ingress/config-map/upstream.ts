@@ -6,7 +6,7 @@ import { approximated, HONOURED } from '../declaration/support.ts';
 
 export const upstreamKeys = configMapKeys({
   'proxy-connect-timeout': {
-    codec: seconds,
+    codec: integer({ min: 1, of: 'seconds' }),
     default: 5,
     summary: 'How long a backend may take to accept a connection, in seconds.',
     example: '10',

@@ -28,9 +28,14 @@ function parseWords(text: string, word: RegExp, trim: (word: string) => string):
   return rewriteOf(trim(from), trim(to));
 }
 
+/** Of an expression, in characters. */
+const MAX_PATTERN = 256;
+
 /** `undefined` for an expression with `?`, the only sign in these sets by which one can become costly. */
 export function rewriteOf(from: string, to: string): ValueRewrite | undefined {
   if (!from.startsWith('~')) return { from, to };
   const pattern = from.slice(1);
-  return pattern === '' || pattern.includes('?') ? undefined : { from: pattern, isPattern: true, to };
+  return pattern === '' || pattern.length > MAX_PATTERN || pattern.includes('?')
+    ? undefined
+    : { from: pattern, isPattern: true, to };
 }

@@ -18,6 +18,9 @@ const NAMES: Readonly<Record<string, VariableName>> = {
   pass_access_scheme: 'scheme',
 };
 
+/** The name of a header, parameter or cookie: neither nothing nor underscores alone. */
+const ARGUMENT = /^_{0,16}[a-z0-9]\w{0,127}$/i;
+
 const WITH_ARGUMENT: readonly VariableName[] = ['http', 'arg', 'cookie'];
 
 /** Text with variables of nginx. A variable that is not known is named, not passed on. */
@@ -48,6 +51,6 @@ function variableOf(name: string): Variable | undefined {
   const known = Object.hasOwn(NAMES, name) ? NAMES[name] : undefined;
   if (known !== undefined && !WITH_ARGUMENT.includes(known)) return { variable: known };
   const prefix = WITH_ARGUMENT.find((one) => name.startsWith(`${one}_`));
-  if (prefix === undefined) return undefined;
-  return { variable: prefix, argument: name.slice(prefix.length + 1) };
+  const argument = prefix === undefined ? '' : name.slice(prefix.length + 1);
+  return prefix === undefined || !ARGUMENT.test(argument) ? undefined : { variable: prefix, argument };
 }
