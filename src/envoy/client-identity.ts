@@ -1,11 +1,11 @@
 /** Who the client is, and what it is told by whom. */
 import type {
-  envoy_config_core_v3_CidrRange as CidrRange,
   envoy_config_common_mutation_rules_v3_HeaderMutation as HeaderMutation,
   envoy_extensions_filters_network_http_connection_manager_v3_HttpConnectionManager as HttpConnectionManager,
   envoy_config_core_v3_TypedExtensionConfig as TypedExtensionConfig,
 } from '../gen/messages.ts';
 import type { ProxySettings } from '../model/settings.ts';
+import { cidrRange } from './config-source.ts';
 import { overwrite } from './headers.ts';
 
 export function clientIdentity({ forwarded, listener }: ProxySettings) {
@@ -41,7 +41,7 @@ function trustedList(peers: readonly string[]): TypedExtensionConfig {
     typed_config: {
       '@type': 'type.googleapis.com/envoy.extensions.http.original_ip_detection.xff.v3.XffConfig',
       // An empty list would mean that everybody is believed.
-      xff_trusted_cidrs: { cidrs: (peers.length === 0 ? [NO_PEER] : peers).map(cidr) },
+      xff_trusted_cidrs: { cidrs: (peers.length === 0 ? [NO_PEER] : peers).map(cidrRange) },
       skip_xff_append: { value: true },
     },
   };
@@ -49,11 +49,6 @@ function trustedList(peers: readonly string[]): TypedExtensionConfig {
 
 /** No connection comes from there. */
 const NO_PEER = '0.0.0.0/32';
-
-function cidr(network: string): CidrRange {
-  const [address_prefix = '', length] = network.split('/');
-  return { address_prefix, prefix_len: { value: Number(length) } };
-}
 
 /**
  * What is done to a request before anything else looks at it: clients cannot steer Envoy by `x-envoy-` headers, cannot reach

@@ -13,3 +13,9 @@ export function socketAddress(host: string, port: number, protocol: 'tcp' | 'udp
   const udp = protocol === 'udp' ? { protocol: SocketProtocol.UDP } : {};
   return { socket_address: { ...udp, address: host, port_value: port } };
 }
+
+/** `10.0.0.0/8` */
+export function cidrRange(network: string) {
+  const [address_prefix = '', length] = network.split('/');
+  return { address_prefix, prefix_len: { value: Number(length) } };
+}

@@ -115,9 +115,8 @@ function serve(
   context: FeatureContext,
   { annotationsPrefix: prefix, proxy }: IngressOptions,
 ): IngressDecision {
-  const { annotations, defaultBackend, tls, namespace, creationTimestamp } = ingress;
   const diagnostics: Diagnostic[] = [];
-  const readings = readAnnotations(annotations, prefix, proxy);
+  const readings = readAnnotations(ingress.annotations, prefix, proxy);
   const effects = effectsOf(readings, context);
   const rules = serveRules(ingress, diagnostics);
   if (effects.canary !== undefined) return serveCanary(ingress, { readings, rules, diagnostics, context });
@@ -128,19 +127,27 @@ function serve(
     ...effects.denied.map(({ annotation }) => `${prefix}/${annotation}`),
   ];
   const served: ServedIngress = {
-    key: objectKey(ingress),
-    namespace,
-    creationTimestamp,
-    rules,
-    ...(defaultBackend === undefined ? {} : { defaultBackend }),
-    catchAll: ingress.rules.length === 0 && defaultBackend !== undefined,
-    tls,
+    ...claimsOf(ingress, rules),
+    tls: ingress.tls,
     protections: [...missingProtections(readings), ...denied.map((key) => ({ key, hostWide: false })), ...missing],
     route: effects.route,
     cluster: effects.cluster,
     host: effects.host,
   };
   return { served, diagnostics };
+}
+
+/** Who it is, and what it wants to answer. */
+function claimsOf(ingress: Ingress, rules: readonly ServedRule[]) {
+  const { namespace, creationTimestamp, defaultBackend } = ingress;
+  return {
+    key: objectKey(ingress),
+    namespace,
+    creationTimestamp,
+    rules,
+    ...(defaultBackend === undefined ? {} : { defaultBackend }),
+    catchAll: ingress.rules.length === 0 && defaultBackend !== undefined,
+  };
 }
 
 /**
@@ -160,17 +167,11 @@ function serveCanary(
     readonly context: FeatureContext;
   },
 ): IngressDecision {
-  const { defaultBackend, namespace, creationTimestamp } = ingress;
   const counting = readings.filter(({ name, outcome }) => countsOnCanary(name) || outcome.kind === 'unknown');
   const ignored = readings.filter((reading) => !counting.includes(reading)).map(({ name }) => name);
   const effects = effectsOf(counting, context);
   const served: ServedIngress = {
-    key: objectKey(ingress),
-    namespace,
-    creationTimestamp,
-    rules,
-    ...(defaultBackend === undefined ? {} : { defaultBackend }),
-    catchAll: ingress.rules.length === 0 && defaultBackend !== undefined,
+    ...claimsOf(ingress, rules),
     tls: [],
     protections: [],
     route: {},

@@ -4,6 +4,7 @@ import {
   type envoy_config_route_v3_Route as RouteMessage,
 } from '../../gen/messages.ts';
 import type { Network, RoutePolicy } from '../../model/proxy-model.ts';
+import { cidrRange } from '../config-source.ts';
 import { ADDRESS_LISTS } from '../filters/address-lists.ts';
 import type { ApplyPolicy } from './policy.ts';
 
@@ -43,9 +44,8 @@ function anyOf(networks: readonly Network[]): Principal {
 
 /** Of IPv4 also in the form that IPv6 has for it, in which a load balancer may name a client. */
 export function ranges(network: Network): Principal[] {
-  const [address_prefix = '', length] = network.split('/');
-  const own = { remote_ip: { address_prefix, prefix_len: { value: Number(length) } } };
-  if (address_prefix.includes(':')) return [own];
-  const mapped = { address_prefix: `::ffff:${address_prefix}`, prefix_len: { value: 96 + Number(length) } };
-  return [own, { remote_ip: mapped }];
+  const own = cidrRange(network);
+  if (network.includes(':')) return [{ remote_ip: own }];
+  const mapped = { address_prefix: `::ffff:${own.address_prefix}`, prefix_len: { value: 96 + own.prefix_len.value } };
+  return [{ remote_ip: own }, { remote_ip: mapped }];
 }
