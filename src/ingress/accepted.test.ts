@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { makePair } from '../../test/support/pki.ts';
 import type { Ingress } from '../cluster/objects.ts';
-import { ingress, ingressClass, remove, rule, service, World } from './testing.ts';
+import { configMap, ingress, ingressClass, remove, rule, service, World } from './testing.ts';
 
 const generated = await makePair(['ingress.local']);
 const HOST = 'shop.example.com';
@@ -161,4 +161,19 @@ test('an edit that is held runs no unit beyond the Ingress', () => {
     world.apply(refused({ rules: [rule(HOST, { '/': 'other:80', '/etc/group': 'other:80' })] })),
   );
   expect(runs).toEqual({ 'accepted-ingress': 1, 'served-ingress': 1 });
+});
+
+test('annotations are gone through once for each version', () => {
+  let readings = 0;
+  const counted = (annotations: Readonly<Record<string, string>>) =>
+    new Proxy(annotations, {
+      ownKeys: (target) => {
+        readings++;
+        return Reflect.ownKeys(target);
+      },
+    });
+  world.apply(good({ annotations: counted({ [AUTH_URL]: 'http://auth' }) }));
+  expect(readings).toBe(1);
+  world.apply(configMap('ingress/settings', {}), service('shop/other', [{ port: 8080 }]));
+  expect(readings).toBe(1);
 });

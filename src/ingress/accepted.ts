@@ -7,7 +7,9 @@ import type { Ingress, IngressClass } from '../cluster/objects.ts';
 import { deepEqual, type Engine, type Key, type Pass, type Reader, type Table } from '../derive.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { type ObjectKey, objectKey, objectRef } from '../model/object-ref.ts';
+import { type AnnotationReading, readAnnotations } from './annotation-reading.ts';
 import { type ClassOptions, refuseClass } from './class.ts';
+import type { ProxyName } from './declaration/support.ts';
 import { diagnose } from './diagnose.ts';
 import { GLOBAL } from './global-options.ts';
 import { changedProtections, type Protection } from './protective.ts';
@@ -16,6 +18,10 @@ import { type AcceptancePolicy, type Refusal, type RefusalOptions, refusalsOf } 
 export interface AcceptOptions extends ClassOptions, RefusalOptions {
   /** `--disable-catch-all`: an Ingress with `spec.defaultBackend` is not served. */
   readonly disableCatchAll?: boolean;
+  /** Without its slash: `nginx.ingress.kubernetes.io`. */
+  readonly annotationsPrefix: string;
+  /** Which proxy is to be configured. */
+  readonly proxy: ProxyName;
 }
 
 export interface AcceptedIngress {
@@ -26,6 +32,8 @@ export interface AcceptedIngress {
   readonly state: 'current' | 'held' | 'refused' | 'excluded';
   /** The version that is served, with `current` and `held`. */
   readonly ingress?: Ingress;
+  /** What its annotations say: each is decoded once, here. Empty where no version is served. */
+  readonly readings: readonly AnnotationReading[];
   /** What the refused version protects and the served one does not: paths are closed for it. Only with `held`. */
   readonly missingProtections: readonly Protection[];
   readonly diagnostics: readonly Diagnostic[];
@@ -56,12 +64,14 @@ export function deriveAcceptedIngresses(
         anyExists: () => read(presence, PRESENCE) ?? false,
       };
       const exclusion = refuseClass(ingress, classes, options) ?? refuseFeature(ingress, options);
-      if (exclusion !== undefined) return { state: 'excluded', missingProtections: [], diagnostics: [exclusion] };
+      if (exclusion !== undefined) return { state: 'excluded', ...NOTHING, diagnostics: [exclusion] };
       const rules = read(policy, GLOBAL);
-      const refusals = rules === undefined ? [] : refusalsOf(ingress, rules, options);
-      if (refusals.length === 0) return { state: 'current', ingress, missingProtections: [], diagnostics: [] };
+      const readings = readAnnotations(ingress.annotations, options.annotationsPrefix, options.proxy);
+      const refusals = rules === undefined ? [] : refusalsOf(ingress, readings, rules, options);
+      if (refusals.length === 0)
+        return { state: 'current', ingress, readings, missingProtections: [], diagnostics: [] };
       const former = formerVersion(ingress, read, memory);
-      return former === undefined ? refuse(ingress, refusals) : hold(ingress, former, refusals, options);
+      return former === undefined ? refuse(ingress, refusals) : hold({ ingress, readings, refusals }, former, options);
     },
     sameVersion,
   );
@@ -88,18 +98,25 @@ function formerVersion(ingress: Ingress, read: Reader, memory: Table<MemoryEntry
   return former?.creationTimestamp === ingress.creationTimestamp ? former : undefined;
 }
 
+const NOTHING = { readings: [], missingProtections: [] };
+
 function refuse(ingress: Ingress, refusals: readonly Refusal[]): AcceptedIngress {
   const diagnostics = report(ingress, 'IngressRefused', refusals, 'the Ingress is not served');
-  return { state: 'refused', missingProtections: [], diagnostics };
+  return { state: 'refused', ...NOTHING, diagnostics };
+}
+
+interface RefusedVersion {
+  readonly ingress: Ingress;
+  readonly readings: readonly AnnotationReading[];
+  readonly refusals: readonly Refusal[];
 }
 
 function hold(
-  ingress: Ingress,
+  { ingress, readings, refusals }: RefusedVersion,
   former: Ingress,
-  refusals: readonly Refusal[],
   { annotationsPrefix, proxy }: AcceptOptions,
 ): AcceptedIngress {
-  const missingProtections = changedProtections(former.annotations, ingress.annotations, annotationsPrefix, proxy);
+  const missingProtections = changedProtections(former.annotations, readings);
   const keys = missingProtections.map(({ key }) => key).join(', ');
   const version = former.generation === undefined ? 'the version before' : `generation ${former.generation}`;
   const instead =
@@ -109,6 +126,7 @@ function hold(
   return {
     state: 'held',
     ingress: former,
+    readings: readAnnotations(former.annotations, annotationsPrefix, proxy),
     missingProtections,
     diagnostics: report(ingress, 'IngressHeld', refusals, instead),
   };

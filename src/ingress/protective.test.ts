@@ -48,7 +48,7 @@ describe('protective annotations that cannot be honoured', () => {
   test('what a later version adds or changes is told apart from what it keeps', () => {
     const before = { [`${prefix}/auth-url`]: 'http://a', [`${prefix}/auth-method`]: 'GET' };
     const after = { ...before, [`${prefix}/auth-url`]: 'http://b', [`${prefix}/satisfy`]: 'any' };
-    const changed = changedProtections(before, after, prefix, 'envoy').map(({ key }) => key);
+    const changed = changedProtections(before, readAnnotations(after, prefix, 'envoy')).map(({ key }) => key);
     expect(changed).toEqual([`${prefix}/auth-url`, `${prefix}/satisfy`]);
   });
 });

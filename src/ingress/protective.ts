@@ -1,9 +1,9 @@
 /**
  * What protects a backend. Where it cannot be honoured, whatever carries it is closed (503): a protection is never dropped in silence.
  */
-import { type AnnotationReading, protectionOf, readAnnotations } from './annotation-reading.ts';
+import { type AnnotationReading, protectionOf } from './annotation-reading.ts';
 import { contentOf } from './declaration/content.ts';
-import { isEffective, type ProxyName } from './declaration/support.ts';
+import { isEffective } from './declaration/support.ts';
 
 export interface Protection {
   /** The full annotation key. */
@@ -24,13 +24,9 @@ export function missingProtections(readings: readonly AnnotationReading[]): Prot
 /** The protective annotations that `after` adds to `before` or changes in it; what it takes away is not among them. */
 export function changedProtections(
   before: Readonly<Record<string, string>>,
-  after: Readonly<Record<string, string>>,
-  prefix: string,
-  proxy: ProxyName,
+  after: readonly AnnotationReading[],
 ): Protection[] {
-  return readAnnotations(after, prefix, proxy)
-    .filter(({ key, text }) => contentOf(before, key) !== text)
-    .flatMap(protection);
+  return after.filter(({ key, text }) => contentOf(before, key) !== text).flatMap(protection);
 }
 
 function protection(reading: AnnotationReading): Protection[] {

@@ -1,18 +1,13 @@
 import type { Ingress } from '../cluster/objects.ts';
-import { type AnnotationReading, readAnnotations } from './annotation-reading.ts';
+import type { AnnotationReading } from './annotation-reading.ts';
 import type { ConfigMapValues } from './config-map/keys.ts';
 import { risks } from './declaration/risk.ts';
-import type { ProxyName } from './declaration/support.ts';
 import { inspectDeeply } from './deep-inspection.ts';
 import { quote } from './diagnose.ts';
 
 export interface RefusalOptions {
   /** `--deep-inspect`, which is on unless this is `false`. */
   readonly deepInspect?: boolean;
-  /** Without its slash: `nginx.ingress.kubernetes.io`. */
-  readonly annotationsPrefix: string;
-  /** Which proxy is to be configured. */
-  readonly proxy: ProxyName;
 }
 
 /** What the ConfigMap says about the Ingresses that are taken. */
@@ -32,10 +27,14 @@ export interface Refusal {
 /**
  * Everything for which ingress-nginx leaves out a version of an Ingress as a whole (values that fail validation, annotations
  * above the permitted risk). What makes one path or one annotation unusable is no refusal.
+ * @param readings of its annotations
  */
-export function refusalsOf(ingress: Ingress, policy: AcceptancePolicy, options: RefusalOptions): Refusal[] {
-  const { deepInspect = true, annotationsPrefix, proxy } = options;
-  const readings = readAnnotations(ingress.annotations, annotationsPrefix, proxy);
+export function refusalsOf(
+  ingress: Ingress,
+  readings: readonly AnnotationReading[],
+  policy: AcceptancePolicy,
+  { deepInspect = true }: RefusalOptions,
+): Refusal[] {
   return [...(deepInspect ? inspectDeeply(ingress) : []), ...readings.flatMap((reading) => refuse(reading, policy))];
 }
 

@@ -4,7 +4,7 @@ import type { Diagnostic } from '../model/diagnostic.ts';
 import { type ObjectKey, objectKey, objectRef } from '../model/object-ref.ts';
 import { type ClusterPolicy, DEFAULT_HOST, type HostName, type RoutePolicy } from '../model/proxy-model.ts';
 import type { AcceptedIngress, AcceptOptions } from './accepted.ts';
-import { type AnnotationReading, readAnnotations } from './annotation-reading.ts';
+import type { AnnotationReading } from './annotation-reading.ts';
 import { reportAnnotations } from './annotation-report.ts';
 import { DEFAULT_VALUES } from './config-map/reading.ts';
 import type { CanaryRules, FeatureContext, HostEffects } from './declaration/annotation.ts';
@@ -88,7 +88,7 @@ export function deriveServedIngresses(
     const version = read(sources.acceptedIngresses, key);
     if (version?.ingress === undefined) return { diagnostics: [] };
     const context = featureContext(version.ingress, read, sources, options);
-    return serve(version.ingress, version.missingProtections, context, options);
+    return serve({ ...version, ingress: version.ingress }, context, options);
   });
 }
 
@@ -108,15 +108,13 @@ function featureContext(
   };
 }
 
-/** `missing`: what a newer, refused version protects; it closes the paths as what is written here and cannot be honoured. */
+/** What a newer, refused version protects closes the paths as what is written here and cannot be honoured. */
 function serve(
-  ingress: Ingress,
-  missing: readonly Protection[],
+  { ingress, readings, missingProtections: missing }: Required<Omit<AcceptedIngress, 'state' | 'diagnostics'>>,
   context: FeatureContext,
-  { annotationsPrefix: prefix, proxy }: IngressOptions,
+  { annotationsPrefix: prefix }: IngressOptions,
 ): IngressDecision {
   const diagnostics: Diagnostic[] = [];
-  const readings = readAnnotations(ingress.annotations, prefix, proxy);
   const effects = effectsOf(readings, context);
   const rules = serveRules(ingress, diagnostics);
   if (effects.canary !== undefined) return serveCanary(ingress, { readings, rules, diagnostics, context });
