@@ -92,6 +92,7 @@ function takesEverything(parts: readonly PatternPart[]): boolean {
 
 const ANY = '(?:[^%]|%..)';
 const ALL = Array.from({ length: 256 }, (_, code) => code);
+const UNRESERVED: ReadonlySet<number> = new Set(ALL.filter((code) => /[\w.~-]/.test(String.fromCharCode(code))));
 const FIRST_PRINTABLE = 0x21;
 const LAST_PRINTABLE = 0x7e;
 const PERCENT = 0x25;
@@ -103,7 +104,11 @@ function bytesExpression(bytes: Bytes): string {
   if (bytes.size === 256) return ANY;
   const isMost = bytes.size > 128;
   // Of unreserved characters nothing encoded comes, so they are left out, or in, as is shorter.
-  const encoded = new Set(ALL.filter((code) => (isUnreserved(code) ? isMost : bytes.has(code))));
+  const encoded = new Set(
+    isMost
+      ? ALL.filter((code) => UNRESERVED.has(code) || bytes.has(code))
+      : [...bytes].filter((code) => !UNRESERVED.has(code)),
+  );
   if (bytes.has(SLASH)) encoded.add(BACKSLASH);
   else if (isMost) encoded.delete(BACKSLASH);
   const plain = isMost
@@ -151,10 +156,6 @@ function rangesOf(codes: readonly number[]): [first: number, last: number][] {
 function literal(code: number): string {
   const character = String.fromCharCode(code);
   return /[A-Za-z0-9/_~@:;,=&!'<>"`#%]/.test(character) ? character : `\\${character}`;
-}
-
-function isUnreserved(code: number): boolean {
-  return /[\w.~-]/.test(String.fromCharCode(code));
 }
 
 /** Two hexadecimal digits for each of the codes: `2f`, `(?:2[0-9a-e]|5c)`. */

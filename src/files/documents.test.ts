@@ -34,9 +34,12 @@ describe('splitDocuments', () => {
         const text = lines.join('\n').replaceAll('\n', newline);
         const documents = splitDocuments(text);
         expect(documents.map((document) => document.text).join('')).toBe(text);
-        const whole = parseAllDocuments(text, { uniqueKeys: false });
+        const whole = parseAllDocuments(text);
         if (!Array.isArray(whole) || whole.some(({ errors }) => errors.length > 0)) return;
-        const values = documents.map((document) => parseTree(document.text).toJS() as unknown);
+        const values = documents.map((document) => {
+          const parsed = parseValue(document.text);
+          return 'value' in parsed ? (parsed.value ?? null) : parsed;
+        });
         const all = whole.map((document) => document.toJS() as unknown);
         expect(values.filter((value) => value !== null)).toEqual(all.filter((value) => value !== null));
       }),
@@ -53,6 +56,9 @@ describe('parseValue', () => {
     ['times as text', 'a: 2026-03-01T12:00:00Z', { a: '2026-03-01T12:00:00Z' }],
     ['Windows line ends', 'a: 1\r\nb:\r\n  - x\r\n', { a: 1, b: ['x'] }],
     ['nothing', '# only a comment\n', undefined],
+    ['as many levels as anybody needs', `${'['.repeat(99)}${']'.repeat(99)}`, expect.any(Array)],
+    ['keys that are no text', '1: a\non: b\n__proto__: c', JSON.parse('{"1": "a", "true": "b", "__proto__": "c"}')],
+    ['a hundred aliases', `a: &a 1\nb: [${'*a,'.repeat(100)}]`, { a: 1, b: Array(100).fill(1) }],
   ])('reads %s', (_, text, value) => {
     expect(parseValue(text)).toMatchObject({ value });
   });
@@ -112,6 +118,11 @@ spec: &spec
     -
       http: {paths: [{path: /x, backend: {}}]}
 other: *spec
+text: |
+  many
+  words
+none:
+"quoted": 'q'
 `;
   const tree = parseTree(text);
 
@@ -128,6 +139,9 @@ other: *spec
     ['spec.rules[1].http.paths[0].backend.service.name', 8, 32],
     ['spec.rules[7]', 5, 2],
     ['other.rules[0].host', 6, 12],
+    ['text', 10, 0],
+    ['none', 13, 0],
+    ['quoted', 14, 10],
     ['nonsense', 0, 0],
   ])('finds %s', (field, line, column) => {
     expect(createPositions(text)(offsetOf(tree, field))).toEqual({ line, column });

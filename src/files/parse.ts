@@ -4,7 +4,7 @@ import { decodeObject, expandLists } from '../cluster/decode.ts';
 import type { Problem } from '../cluster/decode-fields.ts';
 import type { KubernetesObject } from '../cluster/objects.ts';
 import type { ObjectRef } from '../model/object-ref.ts';
-import { type ParsedTree, parseTree, parseValue, splitDocuments } from './documents.ts';
+import { parseTree, parseValue, splitDocuments } from './documents.ts';
 import { convertOldIngress } from './old-ingress.ts';
 import { createPositions, offsetOf, type PositionAt, type TextPosition } from './positions.ts';
 
@@ -115,7 +115,7 @@ export function joinPaths(path: string, field: string): string {
 
 /** Finds fields in a document that was parsed before. */
 export function createLocator(text: string): (entry: ManifestEntry, field: string) => TextPosition {
-  const tree: ParsedTree = parseTree(text);
+  const tree = parseTree(text);
   const positionAt: PositionAt = createPositions(text);
   return (entry, field) => positionAt(offsetOf(tree, joinPaths(entry.path, field)));
 }

@@ -1,4 +1,4 @@
-import { type Document, isAlias, isMap, isNode, isScalar, isSeq, type Pair, type YAMLMap } from 'yaml';
+import type { YamlNode, YamlPair } from './yaml-tree.ts';
 
 /** Counted from 0, unlike the `SourcePosition` that users see. */
 export interface TextPosition {
@@ -32,7 +32,7 @@ function lastAtMost(sorted: readonly number[], limit: number): number {
 
 interface Step {
   readonly offset: number;
-  readonly node: unknown;
+  readonly node: YamlNode;
   readonly rest: string;
 }
 
@@ -40,13 +40,14 @@ interface Step {
  * Where a field such as `spec.rules[0].host` stands: its value if that is a scalar, else its key or list item; of a field
  * that is absent, the nearest thing around it. Keys that hold dots may stand bare, in brackets, or in brackets and quotes.
  */
-export function offsetOf(tree: Document.Parsed, field: string): number {
-  let node: unknown = tree.contents;
-  let offset = startOf(node) ?? 0;
+export function offsetOf(tree: YamlNode | undefined, field: string): number {
+  let node = tree;
+  let offset = node?.offset ?? 0;
   let rest = field;
   while (rest !== '') {
-    if (isAlias(node)) node = node.resolve(tree);
-    const step = isMap(node) ? intoMap(node, rest) : isSeq(node) ? intoList(node.items, rest) : undefined;
+    if (node?.kind === 'alias') node = node.target;
+    const step =
+      node?.kind === 'map' ? intoMap(node.pairs, rest) : node?.kind === 'list' ? intoList(node.items, rest) : undefined;
     if (step === undefined) break;
     ({ node, offset, rest } = step);
   }
@@ -54,18 +55,17 @@ export function offsetOf(tree: Document.Parsed, field: string): number {
 }
 
 /** The longest key that `path` begins with. */
-function intoMap(map: YAMLMap, path: string): Step | undefined {
+function intoMap(pairs: readonly YamlPair[], path: string): Step | undefined {
   const bare = path.startsWith('.') ? path.slice(1) : path;
-  let best: { readonly pair: Pair; readonly rest: string } | undefined;
-  for (const pair of map.items) {
-    if (!isScalar(pair.key)) continue;
-    const rest = afterKey(bare, String(pair.key.value));
+  let best: { readonly pair: YamlPair; readonly rest: string } | undefined;
+  for (const pair of pairs) {
+    if (pair.key === undefined) continue;
+    const rest = afterKey(bare, pair.key);
     if (rest !== undefined && (best === undefined || rest.length < best.rest.length)) best = { pair, rest };
   }
   if (best === undefined) return undefined;
-  const { pair, rest } = best;
-  const offset = startOf(isScalar(pair.value) ? pair.value : pair.key) ?? startOf(pair.key);
-  return offset === undefined ? undefined : { offset, node: pair.value, rest };
+  const { keyOffset, value } = best.pair;
+  return { offset: (value.kind === 'scalar' ? value.offset : undefined) ?? keyOffset, node: value, rest: best.rest };
 }
 
 function afterKey(path: string, key: string): string | undefined {
@@ -74,14 +74,9 @@ function afterKey(path: string, key: string): string | undefined {
   return form === undefined ? undefined : path.slice(form.length);
 }
 
-function intoList(items: readonly unknown[], path: string): Step | undefined {
+function intoList(items: readonly YamlNode[], path: string): Step | undefined {
   const index = /^\[(\d+)\]/.exec(path);
   const node = items[Number(index?.[1])];
-  const offset = startOf(node);
-  if (index === null || offset === undefined) return undefined;
-  return { offset, node, rest: path.slice(index[0].length) };
-}
-
-function startOf(node: unknown): number | undefined {
-  return isNode(node) ? node.range?.[0] : undefined;
+  if (index === null || node?.offset === undefined) return undefined;
+  return { offset: node.offset, node, rest: path.slice(index[0].length) };
 }
