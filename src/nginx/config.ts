@@ -167,6 +167,10 @@ export interface NginxLocation {
   readonly path: Literal | Pattern;
   /** Whether some clients are answered 403, before nginx answers by itself. */
   readonly limitsAddresses?: boolean;
+  /** Whether a header holds something of the decoded path, which must be of one line. */
+  readonly refusesLineBreaks?: boolean;
+  /** What the variable `$forwarded_prefix` holds, groups of the location's path included. */
+  readonly forwardedPrefix?: Expanded;
   /** Set where answers tell browsers about pages of other origins. */
   readonly cors?: NginxCors;
   /** Headers as in the settings, whose headers of the same name they replace. */

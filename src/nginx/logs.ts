@@ -1,4 +1,4 @@
-import { type LogFormat, namesIngress } from '../model/log-format.ts';
+import { type LogEscape, type LogFormat, namesIngress } from '../model/log-format.ts';
 import type { LogSettings } from '../model/settings.ts';
 import { mapKey } from './blocked.ts';
 import type { NginxSettings } from './config.ts';
@@ -12,7 +12,7 @@ export function logSettings(
   if (file === undefined) return { errorLogLevel: errors };
   const accessLog = requests && {
     file,
-    format: expanded(requests.format),
+    format: expanded(requests.format, requests.escape),
     escape: requests.escape,
     skip: requests.skip.map(mapKey),
     namesIngress: namesIngress(requests.format),
@@ -22,14 +22,17 @@ export function logSettings(
 
 /** Where the template has another name for it. */
 const NAMES: Readonly<Record<string, string>> = { http_host: 'best_http_host' };
+/** What a client can put a line break into by encoding it. */
+const ON_ONE_LINE: Readonly<Record<string, string>> = { ...NAMES, remote_user: 'line_user', uri: 'line_uri' };
 
-function expanded(format: LogFormat): Expanded {
+function expanded(format: LogFormat, escaping: LogEscape): Expanded {
+  const names = escaping === 'none' ? ON_ONE_LINE : NAMES;
   return new Expanded(
     format.map((part) => {
       if (typeof part === 'string') return part;
       const { variable, argument } = part;
       return {
-        variable: argument === undefined ? (NAMES[variable] ?? variable) : `${variable}_${argument.toLowerCase()}`,
+        variable: argument === undefined ? (names[variable] ?? variable) : `${variable}_${argument.toLowerCase()}`,
       };
     }),
   );

@@ -2,7 +2,7 @@
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { ValueRewrite } from '../model/headers.ts';
 import type { ObjectKey } from '../model/object-ref.ts';
-import type { ClusterPolicy, Route, RoutePolicy } from '../model/proxy-model.ts';
+import type { ClusterPolicy, PathRewrite, Route, RoutePolicy } from '../model/proxy-model.ts';
 import { standInHeaders } from '../model/stand-in.ts';
 import { type BackendFiles, backendTlsDirectives } from './backend-tls.ts';
 import { bufferSizes } from './buffering.ts';
@@ -10,10 +10,10 @@ import type { NginxDirective, NginxLocation } from './config.ts';
 import { grpcDirective } from './grpc.ts';
 import { changedResponseHeaders, corsPatch } from './headers.ts';
 import { rewritePattern } from './path.ts';
-import { Literal } from './quote.ts';
+import { Expanded, Literal } from './quote.ts';
 import { httpsRedirect } from './redirect.ts';
 import { routeDiagnostic } from './route-diagnostic.ts';
-import { expanded } from './variables.ts';
+import { expanded, expandedGroups } from './variables.ts';
 
 /** What policies need to know beside their values. */
 export interface PolicyContext {
@@ -73,12 +73,7 @@ const handlers: { readonly [K in keyof Required<RoutePolicy>]: Handler<K> } = {
   standsInFor: (original) => ({
     requestHeaders: standInHeaders(original).map(([name, value]) => ({ name, value: expanded(value) })),
   }),
-  rewrite: ({ pattern, target, redirects = false, forwardedPrefix }) => ({
-    rewrite: { pattern: rewritePattern(pattern), replacement: expanded(target), redirects },
-    ...(forwardedPrefix && {
-      requestHeaders: [{ name: 'X-Forwarded-Prefix', value: expanded(forwardedPrefix) }],
-    }),
-  }),
+  rewrite: rewritePatch,
   upstreamHost: (host) => ({ requestHeaders: [{ name: 'Host', value: expanded(host) }] }),
   log: logDirectives,
   timeouts: ({ readSeconds, sendSeconds }) =>
@@ -93,6 +88,25 @@ const handlers: { readonly [K in keyof Required<RoutePolicy>]: Handler<K> } = {
     limitsAddresses: true,
   }),
 };
+
+function rewritePatch({ pattern, target, redirects, forwardedPrefix }: PathRewrite): LocationPatch {
+  const rewrite = {
+    pattern: rewritePattern(pattern),
+    replacement: expandedGroups(target),
+    redirects: redirects === true,
+  };
+  const prefix = forwardedPrefix && expandedGroups(forwardedPrefix);
+  // nginx encodes paths for backends, and groups in a URL for clients.
+  const mayBreak = prefix?.holds('group') || prefix?.holds('path') || (redirects && rewrite.replacement.holds('path'));
+  return {
+    rewrite,
+    ...(mayBreak && { refusesLineBreaks: true }),
+    ...(prefix && {
+      forwardedPrefix: prefix,
+      requestHeaders: [{ name: 'X-Forwarded-Prefix', value: new Expanded([{ variable: 'forwarded_prefix' }]) }],
+    }),
+  };
+}
 
 /** `set`: variables of the format, which are empty elsewhere. */
 function logDirectives({ off, ingress, rewrites }: NonNullable<RoutePolicy['log']>, { action }: Route): LocationPatch {

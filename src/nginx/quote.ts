@@ -40,6 +40,14 @@ export class Expanded {
     this.parts = parts;
   }
 
+  /** Whether it holds the path of a request, or a group of it: nginx decodes them. */
+  holds(what: 'path' | 'group'): boolean {
+    return this.parts.some(
+      (part) =>
+        typeof part === 'object' && ('capture' in part ? what === 'group' : what === 'path' && part.variable === 'uri'),
+    );
+  }
+
   equals(other: Expanded): boolean {
     return JSON.stringify(this.parts) === JSON.stringify(other.parts);
   }

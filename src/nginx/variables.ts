@@ -1,5 +1,5 @@
 import type { CapturingTemplate } from '../model/proxy-model.ts';
-import type { VariableName } from '../model/template.ts';
+import type { Template, VariableName } from '../model/template.ts';
 import { Expanded } from './quote.ts';
 
 /** Where nginx, or the template, has another name for it. */
@@ -11,14 +11,26 @@ const NAMES: Partial<Readonly<Record<VariableName, string>>> = {
   trimmed_request_uri: 'redirect_uri',
 };
 
-/** A template with the variables of nginx. */
-export function expanded(template: CapturingTemplate): Expanded {
+/** A template with the variables of nginx, for one line: nginx looks at no value of a header for line breaks. */
+export function expanded(template: Template): Expanded {
+  return written(template, { ...NAMES, uri: 'line_uri' });
+}
+
+/**
+ * The same with groups of the path. No variable that an expression looks up may stand beside them: nginx would go on with the groups
+ * of that expression, for which it has measured no room.
+ */
+export function expandedGroups(template: CapturingTemplate): Expanded {
+  return written(template, { ...NAMES, http_host: 'requested_host' });
+}
+
+function written(template: CapturingTemplate, names: typeof NAMES): Expanded {
   return new Expanded(
     template.map((part) => {
       if (typeof part === 'string' || 'capture' in part) return part;
       const { variable, argument } = part;
       return {
-        variable: argument === undefined ? (NAMES[variable] ?? variable) : `${variable}_${argument.toLowerCase()}`,
+        variable: argument === undefined ? (names[variable] ?? variable) : `${variable}_${argument.toLowerCase()}`,
       };
     }),
   );

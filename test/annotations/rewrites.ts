@@ -217,6 +217,12 @@ export const rewrites: AnnotationTable = {
           backend: 'web',
           received: { 'x-forwarded-prefix': "/it's" },
         },
+        {
+          url: 'http://captured.rewrites.example.com/shop/a%0ab',
+          backend: 'web',
+          nginx: { status: 400 },
+          differs: 'lineBreakInPrefix',
+        },
       ],
       bad: [{ url: 'http://badprefix.rewrites.example.com/shop/x', status: 404, because: 'the Ingress is not taken' }],
       default: [

@@ -64,6 +64,13 @@ const rows = {
     envoy: 'as it was sent',
     why: 'Envoy rewrites the path as it is encoded',
   },
+  lineBreakInPrefix: {
+    what: 'encoded line break (`%0a`) in a path of which `x-forwarded-prefix` holds a group',
+    ingressNginx: 'decoded, so that a client can write headers of its own',
+    envoy: 'stays encoded',
+    nginx: '400',
+    why: 'backends trust what the proxy says',
+  },
   rewrittenWithoutSlash: {
     what: '`rewrite-target: $1` with a result that does not begin with `/`',
     ingressNginx: 'sent so; most backends answer 400',
