@@ -41,7 +41,7 @@ export function deriveHostFrames(
   // As they can be sent, since every wildcard host repeats them.
   const defaultRoutes = engine.derive<readonly RouteMessage[]>('default-routes', ['http', 'https'], (table, read) => {
     const view = viewOf[table as TableName](DEFAULT_HOST, read);
-    return view && checkHost(view).message.routes;
+    return view && checkHost(view).routes;
   });
   const frameOf = (table: TableName, host: HostName, read: Reader) => {
     const view = viewOf[table](host, read);

@@ -36,6 +36,11 @@ export function httpFilters(settings: ProxySettings): readonly HttpFilter[] {
   return [requestCheck(settings), ...ALL_FILTERS.filter((filter) => filter !== FORWARDED_HOST || trustsHeaders)];
 }
 
+/** Whether routes that say nothing about a filter are served without it. */
+export function isOffByDefault(filter: string): boolean {
+  return ALL_FILTERS.some(({ name, disabled }) => name === filter && disabled === true);
+}
+
 /**
  * The filters of an upgraded connection (WebSocket): all but those that take the bytes of both directions for a body. Whatever
  * protects a backend must stay.

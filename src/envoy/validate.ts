@@ -3,7 +3,10 @@
  * code only. A fault that belongs to one route costs that route, which then answers 503; a match that Envoy does not take cannot
  * stay in its place, so its whole host answers 503: no request must reach a wider route than the one that was meant for it.
  */
-import type { envoy_config_route_v3_VirtualHost as VirtualHostMessage } from '../gen/messages.ts';
+import type {
+  envoy_config_route_v3_Route as RouteMessage,
+  envoy_config_route_v3_VirtualHost as VirtualHostMessage,
+} from '../gen/messages.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { objectRef } from '../model/object-ref.ts';
 import type { HostView, RouteView } from './http-view.ts';
@@ -15,6 +18,8 @@ import { type HostMessage, hostMessage } from './virtual-host.ts';
 export interface CheckedHost {
   /** As it can be sent. */
   readonly message: VirtualHostMessage;
+  /** As `HostMessage.routes`. */
+  readonly routes: readonly RouteMessage[];
   /** One for each fault that was taken out. */
   readonly diagnostics: readonly Diagnostic[];
 }
@@ -30,16 +35,24 @@ interface Fault {
 export function checkHost(view: HostView): CheckedHost {
   const made = hostMessage(view);
   const faults = [...schemaFaults(made), ...codeFaults(view)];
-  if (faults.length === 0) return { message: made.message, diagnostics: [] };
+  if (faults.length === 0) return { ...made, diagnostics: [] };
   const reduced = hostMessage(withoutFaults(view, faults));
   const [remaining] = schemaFaults(reduced);
   if (remaining) throw new Error(`host ${view.host} would be refused by Envoy: ${remaining.path}: ${remaining.rule}`);
-  return { message: reduced.message, diagnostics: faults.map((fault) => diagnose(view, fault)) };
+  return { ...reduced, diagnostics: faults.map((fault) => diagnose(view, fault)) };
 }
 
 const MESSAGE = 'envoy.config.route.v3.VirtualHost';
 
-function schemaFaults({ message, madeOf }: HostMessage): Fault[] {
+/** What is wrong with something that routes share is wrong with each of them. */
+function schemaFaults(made: HostMessage): Fault[] {
+  const faults = faultsOf(made);
+  if (faults.every(({ route }) => route !== undefined)) return faults;
+  const { typed_per_filter_config: _, ...message } = made.message;
+  return faultsOf({ ...made, message: { ...message, routes: made.routes } });
+}
+
+function faultsOf({ message, madeOf }: HostMessage): Fault[] {
   return findViolations(MESSAGE, message).map(({ path, rule }) => {
     const inRoute = /^routes\[(\d+)\]\.(.+)$/.exec(path);
     if (inRoute === null) return { route: undefined, path, rule };

@@ -5,6 +5,7 @@ import type {
 } from '../gen/messages.ts';
 import { DEFAULT_HOST } from '../model/proxy-model.ts';
 import { withCanaries } from './canaries.ts';
+import { hoist } from './hoist.ts';
 import type { HostView } from './http-view.ts';
 import { KEPT_BODY_BYTES } from './policies/bodies.ts';
 import { applyPolicies } from './policies/index.ts';
@@ -20,6 +21,8 @@ export function virtualHostMessage(view: HostView): VirtualHostMessage {
 
 export interface HostMessage {
   readonly message: VirtualHostMessage;
+  /** The message's routes with all that the host says for them, so that they can stand elsewhere. */
+  readonly routes: readonly RouteMessage[];
   /** For each of the message's routes the index of the route in the view that it was made of; absent for what every host has. */
   readonly madeOf: readonly (number | undefined)[];
 }
@@ -29,7 +32,8 @@ export function hostMessage(view: HostView): HostMessage {
   const routes = made.map(({ message }) => message);
   const forwards = routes.some((route) => 'route' in route);
   return {
-    message: { name: view.host, domains: [view.host], routes, ...(forwards ? FORWARDING : {}) },
+    message: { name: view.host, domains: [view.host], ...hoist(routes), ...(forwards ? FORWARDING : {}) },
+    routes,
     madeOf: made.map(({ of }) => of),
   };
 }

@@ -37,6 +37,13 @@ export const addressLists: AnnotationTable = {
         path('below', { 'allowlist-source-range': ELSEWHERE }, '/admin'),
         path('below-open', {}),
         path('below-public', {}, '/admin/public'),
+        ...['/a', '/b', '/c'].map((text, index) =>
+          path(`shared-${index}`, { 'allowlist-source-range': ELSEWHERE }, text),
+        ),
+        path('shared-inside', { 'allowlist-source-range': HERE }, '/inside'),
+        path('shared-open', {}, '/open'),
+        path('shared-away', { 'allowlist-source-range': ELSEWHERE, 'permanent-redirect': 'http://away.test' }, '/away'),
+        path('shared-cors', { 'allowlist-source-range': ELSEWHERE, 'enable-cors': 'true' }, '/cors'),
         path('denied', { 'denylist-source-range': HERE }),
         path('others', { 'denylist-source-range': ELSEWHERE }),
         path('both', { 'denylist-source-range': '127.0.0.1', 'allowlist-source-range': HERE }),
@@ -70,6 +77,11 @@ export const addressLists: AnnotationTable = {
         },
         { url: `http://secure.${DOMAIN}/a`, status: 308, because: 'redirects are answered to everybody' },
         { url: `https://secure.${DOMAIN}/a`, status: 403 },
+        ...['/a', '/b', '/c/d', '/cors'].map((text) => ({ url: `http://shared.${DOMAIN}${text}`, status: 403 })),
+        { url: `http://shared.${DOMAIN}/inside`, backend: 'web', because: 'each path has the list of its own Ingress' },
+        { url: `http://shared.${DOMAIN}/open`, backend: 'web', because: 'its Ingress has none' },
+        { url: `http://shared.${DOMAIN}/away`, status: 301 },
+        { url: `http://shared.${DOMAIN}/cors`, method: 'OPTIONS', status: 204 },
         { url: `http://below.${DOMAIN}/`, backend: 'web' },
         { url: `http://below.${DOMAIN}/admin`, status: 403 },
         { url: `http://below.${DOMAIN}/%61dmin/x`, status: 403 },
@@ -118,6 +130,11 @@ function listsOfConfigMap(title: string, data: Readonly<Record<string, string>>,
           configMap('config', data),
           path('plain', {}),
           path('own', { 'allowlist-source-range': HERE, 'denylist-source-range': ELSEWHERE }),
+          ingress({
+            name: 'wildcard',
+            annotations: annotated({ 'allowlist-source-range': HERE, 'denylist-source-range': ELSEWHERE }),
+            rules: [{ host: `*.wildcard.${DOMAIN}`, paths: [{ path: '/' }, { path: '/a' }] }],
+          }),
         ],
       };
     },
@@ -130,6 +147,8 @@ const closed = { url: `http://plain.${DOMAIN}/`, status: 403 };
 const broken = { url: `http://plain.${DOMAIN}/`, status: 503, because: 'nobody knows who may come' };
 const own = { url: `http://own.${DOMAIN}/`, backend: 'web', because: 'an annotation takes its place' };
 const nobody = { url: 'http://nobody.example.org/', status: 403 };
+const wildcard = { url: `http://one.wildcard.${DOMAIN}/a`, backend: 'web' };
+const notWildcard = { url: `http://one.two.wildcard.${DOMAIN}/a`, status: 403, because: "it is nobody's" };
 const health = { url: 'http://nobody.example.org/healthz', because: 'health checks come from anywhere' };
 
 export const addressListsOfConfigMap: readonly AnnotationTable[] = [
@@ -137,7 +156,7 @@ export const addressListsOfConfigMap: readonly AnnotationTable[] = [
     'those who may come',
     { 'whitelist-source-range': ELSEWHERE },
     {
-      'ConfigMap whitelist-source-range': { good: [closed, own, nobody, health], default: [] },
+      'ConfigMap whitelist-source-range': { good: [closed, own, nobody, health, wildcard, notWildcard], default: [] },
       'ConfigMap denylist-source-range': { good: [], default: [own] },
     },
   ),

@@ -10,13 +10,32 @@ import type { ApplyPolicy } from './policy.ts';
 
 type Addresses = NonNullable<RoutePolicy['addresses']>;
 
+export const applyAddresses: ApplyPolicy<Addresses> = (addresses, routes) =>
+  routes.map((route) =>
+    isLimited(route)
+      ? {
+          ...route,
+          typed_per_filter_config: { ...route.typed_per_filter_config, [ADDRESS_LISTS.name]: limitOf(addresses) },
+        }
+      : route,
+  );
+
+/** A list may be long, and all paths of an Ingress have the same. */
+const limits = new WeakMap<Addresses, ReturnType<typeof limitedTo>>();
+
+function limitOf(addresses: Addresses) {
+  const limit = limits.get(addresses) ?? limitedTo(addresses);
+  limits.set(addresses, limit);
+  return limit;
+}
+
 /** Who is on the list of those who may come, and not on that of those who may not. */
-export const applyAddresses: ApplyPolicy<Addresses> = ({ allow, deny }, routes) => {
+function limitedTo({ allow, deny }: Addresses) {
   const principals: Principal[] = [
     ...(allow.length > 0 ? [anyOf(allow)] : []),
     ...(deny.length > 0 ? [{ not_id: anyOf(deny) }] : []),
   ];
-  const config = {
+  return {
     '@type': 'type.googleapis.com/envoy.extensions.filters.http.rbac.v3.RBACPerRoute',
     rbac: {
       rules: {
@@ -25,12 +44,7 @@ export const applyAddresses: ApplyPolicy<Addresses> = ({ allow, deny }, routes) 
       },
     },
   } as const;
-  return routes.map((route) =>
-    isLimited(route)
-      ? { ...route, typed_per_filter_config: { ...route.typed_per_filter_config, [ADDRESS_LISTS.name]: config } }
-      : route,
-  );
-};
+}
 
 /** Not redirects, nor other answers that nginx gives before it looks at the client. */
 function isLimited(route: RouteMessage): boolean {

@@ -1,0 +1,107 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { envoy_config_route_v3_Route as RouteMessage } from '../gen/messages.ts';
+import { createEncoder } from './encoder.ts';
+import { bodySizeLimit } from './filters/body-size-limit.ts';
+import { statefulSession } from './filters/stateful-session.ts';
+import { encodeFrame } from './frame.ts';
+import { type FilterConfigs, hoist } from './hoist.ts';
+import { forward, host, respond } from './testing.ts';
+
+type Configs = Readonly<Record<string, FilterConfigs[string]>>;
+
+function lua(text: string): Configs {
+  const filter_context = { fields: { text: { string_value: text } } };
+  return {
+    'answer-rewrite': {
+      '@type': 'type.googleapis.com/envoy.extensions.filters.http.lua.v3.LuaPerRoute',
+      name: 'script',
+      filter_context,
+    },
+  };
+}
+
+function session(name: string): Configs {
+  return statefulSession({ name, path: '/', attributes: [] });
+}
+
+function route(...configs: readonly Configs[]): RouteMessage {
+  const typed_per_filter_config = Object.assign({}, ...configs) as FilterConfigs;
+  const match = { prefix: '/' };
+  return { match, direct_response: { status: 200 }, typed_per_filter_config };
+}
+
+const FILTERS = ['answer-rewrite', 'body-size-limit', 'stateful-session'];
+const OFF = { '@type': 'type.googleapis.com/envoy.config.route.v3.FilterConfig', disabled: true };
+
+/** What Envoy makes of it: the route's own word, else the host's. Filters that are off unless asked for need not be told. */
+function inForce(own: Configs = {}, ofHost: Configs = {}) {
+  return FILTERS.map((filter) => {
+    const config = own[filter] ?? ofHost[filter];
+    return filter !== 'body-size-limit' && JSON.stringify(config) === JSON.stringify(OFF) ? undefined : config;
+  });
+}
+
+const long = 'x'.repeat(500);
+const routes = fc.array(
+  fc
+    .tuple(
+      fc.constantFrom({}, lua('a'), lua('b'), lua(long)),
+      fc.constantFrom({}, bodySizeLimit(0), bodySizeLimit(7), bodySizeLimit(8)),
+      fc.constantFrom({}, session('a'), session('b')),
+    )
+    .map((configs) => route(...(configs as Configs[]))),
+  { maxLength: 8 },
+);
+
+describe('what routes of a host share', () => {
+  test('changes for none of them', () => {
+    fc.assert(
+      fc.property(routes, (all) => {
+        const hoisted = hoist(all);
+        expect(
+          hoisted.routes.map((one) => inForce(one.typed_per_filter_config, hoisted.typed_per_filter_config)),
+        ).toEqual(all.map((one) => inForce(one.typed_per_filter_config)));
+        expect(JSON.stringify(hoisted).length).toBeLessThanOrEqual(JSON.stringify({ routes: all }).length + 100);
+      }),
+    );
+  });
+
+  test('is said by the host, and routes without it are free of it', () => {
+    const { routes: all, typed_per_filter_config } = hoist([
+      route(lua(long)),
+      route(lua(long)),
+      route(),
+      route(lua('b')),
+    ]);
+    expect(typed_per_filter_config).toEqual(lua(long));
+    expect(all.map((one) => one.typed_per_filter_config)).toEqual([
+      undefined,
+      undefined,
+      { 'answer-rewrite': OFF },
+      lua('b'),
+    ]);
+  });
+
+  test('stays with the routes where one of them keeps what every host has', () => {
+    expect(hoist([route(bodySizeLimit(7)), route(bodySizeLimit(7)), route()]).typed_per_filter_config).toBeUndefined();
+  });
+
+  test('stays with the routes where the filter may put two of them together', () => {
+    const all = [route(session('a')), route(session('a'))];
+    expect(hoist(all).typed_per_filter_config).toEqual(session('a'));
+    expect(hoist([...all, route(session('b'))]).typed_per_filter_config).toBeUndefined();
+  });
+});
+
+test('a list of addresses costs a host its length, whatever the number of paths', () => {
+  const bytes = (addresses: number, paths: number) => {
+    const deny = Array.from({ length: addresses }, (_, index) => `10.0.${index >> 8}.${index & 255}/32`);
+    const policy = { addresses: { allow: [], deny } };
+    const routes = Array.from({ length: paths }, (_, index) => forward(`/path-${index}`, 'web', policy));
+    return encodeFrame(createEncoder(), host('shop.example.com', ...routes, respond('/', 404))).bytes.length;
+  };
+  const paths = bytes(1, 400) - bytes(1, 1);
+  const addresses = bytes(1_000, 1) - bytes(1, 1);
+  expect(bytes(1_000, 400) - bytes(1, 1)).toBeLessThan(1.1 * (paths + addresses));
+});
