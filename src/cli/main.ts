@@ -310,6 +310,12 @@ function report(error: unknown): number {
   return error instanceof ConfigurationError ? EXIT_USAGE : EXIT_FAILED;
 }
 
+// Only a Node that is too old does not know whether this is the main module; without a word it would do nothing, and succeed.
+if (import.meta.main === undefined) {
+  process.stderr.write(`ingress-xds: Node ${process.version} is too old (package.json says which is needed)\n`);
+  process.exitCode = EXIT_FAILED;
+}
+
 if (import.meta.main) {
   if (PRINTING.has(process.argv[2] ?? '')) {
     // As in `translate | head`.

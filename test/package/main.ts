@@ -2,7 +2,7 @@
  * `npm run test:package`: what somebody has who installs the published package into an empty folder, on the oldest Node that is
  * supported and on the one that the project runs. Needs the network (npm), so it has a command of its own.
  */
-import { deepEqual, doesNotMatch, equal, match, ok } from 'node:assert/strict';
+import { deepEqual, doesNotMatch, equal, match, ok, rejects } from 'node:assert/strict';
 import { type ExecFileOptions, execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -37,6 +37,9 @@ const { dependencies, devDependencies, engines } = JSON.parse(
 ) as PackageFile;
 const oldest = engines.node.replace('>=', '');
 const versions = [/^\d+\.\d+$/.test(oldest) ? `${oldest}.0` : oldest, devDependencies['node'] ?? ''];
+
+/** Many machines still have it. */
+const TOO_OLD = '20.19.0';
 
 let folder: string;
 let tarball: string;
@@ -125,6 +128,18 @@ for (const version of versions) {
     });
   });
 }
+
+describe('on a Node that is too old', () => {
+  test('it says so and fails', async () => {
+    const place = join(folder, `on-${versions[0]}`);
+    const env = { ...process.env, PATH: [await nodeOf(TOO_OLD), process.env['PATH']].join(delimiter) };
+    const main = join(place, 'node_modules/ingress-xds/dist/cli/main.js');
+    await rejects(run('node', [main, 'check', '--manifests', MANIFESTS], { env }), {
+      code: 1,
+      stderr: `ingress-xds: Node v${TOO_OLD} is too old (package.json says which is needed)\n`,
+    });
+  });
+});
 
 /** The folder with the `node` of a version, which npm brings once. */
 async function nodeOf(version: string): Promise<string> {
