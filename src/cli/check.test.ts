@@ -1,7 +1,9 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text as streamText } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CheckReport } from './check/report.ts';
@@ -71,6 +73,24 @@ async function check(...args: readonly string[]): Promise<{ code: number; stdout
   }
 }
 
+function ingress(name: string, annotations: Readonly<Record<string, string>>) {
+  const prefixed = Object.entries(annotations).map(([key, value]) => [`nginx.ingress.kubernetes.io/${key}`, value]);
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'Ingress',
+    metadata: { name, annotations: Object.fromEntries(prefixed) },
+    spec: { ingressClassName: 'nginx', rules: [{ host: `${name}.example.com` }] },
+  };
+}
+
+/** Checks what comes from the standard input. */
+async function checkText(text: string): Promise<{ code: number; stdout: string }> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'main.ts'), 'check', '--manifests', '-']);
+  child.stdin.end(text);
+  const [stdout, [code]] = await Promise.all([streamText(child.stdout), once(child, 'close') as Promise<[number]>]);
+  return { code, stdout };
+}
+
 describe('check', () => {
   test('says of each Ingress and each key what becomes of it', async () => {
     const { code, stdout } = await check('--output', 'json');
@@ -113,7 +133,7 @@ describe('check', () => {
     writeFileSync(join(clean, 'web.yaml'), MANIFESTS.split('---')[0] ?? '');
     const args = [join(import.meta.dirname, 'main.ts'), 'check', '--manifests', clean];
     const { stdout } = await promisify(execFile)(process.execPath, args);
-    expect(stdout).toContain('Not in the folder:');
+    expect(stdout).toContain('Not among the manifests:');
     expect(stdout).toMatch(/^1 Ingress: 1 served$/m);
     await expect(promisify(execFile)(process.execPath, [...args, '--fail-on', 'warning'])).rejects.toMatchObject({
       code: 1,
@@ -129,6 +149,51 @@ describe('check', () => {
     expect(stdout).toContain('whitelist-source-range');
   });
 
+  test('reads the standard input', async () => {
+    const lists = {
+      apiVersion: 'v1',
+      kind: 'List',
+      items: [ingress('one', { 'use-regex': 'true' }), ingress('two', {})],
+    };
+    const { stdout } = await checkText(JSON.stringify(lists));
+    expect(stdout).toMatch(/^2 Ingresses: 2 served$/m);
+    expect(await checkText('kind: [')).toMatchObject({ code: 1, stdout: expect.stringContaining('error: -:1:8: ') });
+  });
+
+  test('tells of what is only meant to be ours, and of what is no Ingress', async () => {
+    const misspelt = {
+      ...ingress('web', {}),
+      metadata: {
+        name: 'web',
+        annotations: { 'nginx.ingres.kubernetes.io/use-regex': 'true', 'haproxy.org/cors-enable': 'true' },
+      },
+    };
+    const { code, stdout } = await checkText(
+      [misspelt, { ...ingress('broken', {}), spec: { rules: 'x' } }].map((one) => JSON.stringify(one)).join('\n---\n'),
+    );
+    expect(code).toBe(1);
+    expect(stdout).toContain('did you mean nginx.ingress.kubernetes.io/use-regex?');
+    expect(stdout).toMatch(/^Ingress default\/broken: refused$/m);
+    expect(stdout).not.toContain('haproxy');
+    expect(stdout).toMatch(/^2 Ingresses: 1 served, 1 refused$/m);
+  });
+
+  test('calls a value approximated only where it differs, and says the difference once', async () => {
+    const all = [
+      ingress('one', {
+        'rewrite-target': '/',
+        'use-regex': 'false',
+        'backend-protocol': 'HTTPS',
+        'http2-push-preload': 'false',
+      }),
+      ingress('two', { 'rewrite-target': '/$1', 'use-regex': 'true' }),
+      ingress('three', { 'rewrite-target': '/$1' }),
+    ];
+    const { stdout } = await checkText(all.map((one) => JSON.stringify(one)).join('\n---\n'));
+    expect(stdout).toMatch(/^7 annotations: 4 honoured, 3 approximated$/m);
+    expect(stdout.match(/^ {2}rewrite-target \(2 Ingresses\): /gm)).toHaveLength(1);
+  });
+
   test('as Markdown: a table for each part', async () => {
     const { stdout } = await check('--output', 'markdown');
     expect(stdout.match(/^## .+$/gm)).toEqual([
@@ -136,7 +201,7 @@ describe('check', () => {
       '## Annotations that are not simply honoured',
       '## ConfigMap default/config',
       '## Findings',
-      '## Not in the folder',
+      '## Not among the manifests',
     ]);
     for (const line of stdout.split('\n').filter((text) => text.startsWith('|')))
       expect(line.replaceAll('\\|', '')).toMatch(/^\|( [^|]* \|)+$/);

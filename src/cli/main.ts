@@ -149,6 +149,8 @@ const COMMANDS: Readonly<Record<string, CommandDeclaration>> = {
     description: 'Say what becomes of Ingresses and of the ConfigMap, annotation by annotation, before anything runs',
     examples: {
       '--manifests deploy': 'a folder',
+      '--manifests - < ingresses.yaml':
+        'what another program prints, such as kubectl get ingress,service,configmap -A -o yaml',
       '--configmap ingress-nginx/ingress-nginx-controller': 'the cluster of your kubeconfig, which is only read',
       '--manifests deploy --output sarif > ingress.sarif': 'for a code host',
     },

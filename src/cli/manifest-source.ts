@@ -1,5 +1,6 @@
 import { parseLocalEndpoints } from '../files/local-endpoints.ts';
 import { createFilesSource } from '../files/manifests.ts';
+import { STDIN } from '../files/scan.ts';
 import type { FilesBatch } from '../files/store.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { compareDiagnostics } from '../model/diagnostic-change.ts';
@@ -17,6 +18,8 @@ export function createManifestSource(
   options: SourceOptions,
 ): Source {
   const { state, onApplied, onDiagnostics, onError } = options;
+  if (args.watch !== false && args.manifests.includes(STDIN))
+    throw new UsageError('--manifests -: the standard input is for check and translate, which read it once');
   const { endpoints: always, problems } = parseLocalEndpoints(args.endpoint);
   if (problems[0] !== undefined) throw new UsageError(problems[0]);
   for (const [key, value] of always) state.localEndpoints.set(key, value);

@@ -1,9 +1,13 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { faultReason, isMissing } from './scan.ts';
+import { buffer } from 'node:stream/consumers';
+import { faultReason, isMissing, STDIN } from './scan.ts';
 
 /** Larger files are refused: nothing that a cluster accepts is near it, and parsing takes seconds. */
 const MAX_FILE_SIZE = 10 * 1024 * 1024;
+
+/** The standard input may hold a whole cluster, in one list. */
+const MAX_STDIN_SIZE = 100 * 1024 * 1024;
 
 export type FileText =
   | { readonly text: string }
@@ -13,6 +17,7 @@ export type FileText =
 
 /** The text of a file in UTF-8, without a byte order mark. A link counts as missing unless `followLink`. */
 export async function readManifest(path: string, followLink: boolean): Promise<FileText> {
+  if (path === STDIN) return readStdin();
   try {
     // Without O_NONBLOCK a pipe that took the place of the file would be waited for.
     const flags = constants.O_RDONLY | constants.O_NONBLOCK | (followLink ? 0 : constants.O_NOFOLLOW);
@@ -30,6 +35,12 @@ export async function readManifest(path: string, followLink: boolean): Promise<F
     if (isMissing(error)) return { missing: true };
     return { fault: `The file cannot be read: ${faultReason(error)}` };
   }
+}
+
+async function readStdin(): Promise<FileText> {
+  const bytes = await buffer(process.stdin);
+  if (bytes.length <= MAX_STDIN_SIZE) return decode(bytes);
+  return { fault: `${bytes.length} bytes are more than the limit of ${MAX_STDIN_SIZE} bytes` };
 }
 
 function decode(bytes: Uint8Array): FileText {

@@ -44,10 +44,13 @@ interface Walk {
   readonly links: Map<string, Promise<string | undefined>>;
 }
 
+/** The path that means the standard input. */
+export const STDIN = '-';
+
 /** As many links in a row as the kernel follows. */
 const MAX_LINKS = 40;
 
-/** `folders` may also be single files, which are taken whatever their name. */
+/** `folders` may also be single files, which are taken whatever their name, and the standard input. */
 export async function scanFolders(folders: readonly string[]): Promise<Scan> {
   const walk: Walk = { files: [], directories: new Map(), faults: [], seen: new Set(), links: new Map() };
   for (const [folder, path] of folders.entries()) await visitFolder(walk, path, folder);
@@ -66,6 +69,10 @@ export function isManifestName(name: string): boolean {
 }
 
 async function visitFolder(walk: Walk, path: string, folder: number): Promise<void> {
+  if (path === STDIN) {
+    walk.files.push({ path, folder, isLink: false, identity: STDIN, real: STDIN });
+    return;
+  }
   await watchTheWayTo(walk, path);
   const stats = await stat(path, { bigint: true }).catch((error: unknown) => fault(walk, path, error));
   if (stats?.isDirectory()) await visitDirectory(walk, path, folder, stats);

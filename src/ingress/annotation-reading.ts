@@ -3,11 +3,11 @@ import { distance } from 'fastest-levenshtein';
 import { annotationFeatures } from './annotations/index.ts';
 import type { AnnotationFeature, AnnotationKey, WhenInvalid } from './declaration/annotation.ts';
 import { CONTROL_CHARACTERS, contentOf } from './declaration/content.ts';
-import { isEffective, type ProxyName, type Support } from './declaration/support.ts';
+import { isEffective, type ProxyName, type Support, supportOf } from './declaration/support.ts';
 import { quote } from './diagnose.ts';
 import { legacyAdvice } from './legacy-annotations.ts';
 
-/** One annotation of our prefix that has content. */
+/** One annotation of our prefix that has content, or one whose prefix was meant to be ours. */
 export interface AnnotationReading {
   /** As written, with the prefix. */
   readonly key: string;
@@ -62,7 +62,18 @@ export function readAnnotations(
 ): readonly AnnotationReading[] {
   const readings: AnnotationReading[] = [];
   for (const key in annotations) {
-    if (!key.startsWith(prefix) || key[prefix.length] !== '/') continue;
+    if (!key.startsWith(prefix) || key[prefix.length] !== '/') {
+      const meant = misspelt(key, prefix);
+      if (meant !== undefined) {
+        readings.push({
+          key,
+          name: key,
+          text: annotations[key] ?? '',
+          outcome: { kind: 'unknown', suggestion: meant },
+        });
+      }
+      continue;
+    }
     const text = contentOf(annotations, key);
     if (text === undefined) continue;
     const name = key.slice(prefix.length + 1);
@@ -83,7 +94,8 @@ function decode(text: string, { feature, declaration }: Declared, proxy: ProxyNa
   const { codec, risk } = declaration;
   const decoded =
     risk !== 'Critical' && CONTROL_CHARACTERS.test(text) ? { reason: 'holds control characters' } : codec.decode(text);
-  if ('value' in decoded) return { kind: 'valid', feature, value: decoded.value, support: declaration[proxy] };
+  if ('value' in decoded)
+    return { kind: 'valid', feature, value: decoded.value, support: supportOf(declaration[proxy], decoded.value) };
   const then =
     declaration.protects !== undefined && declaration.whenInvalid !== 'refuse' ? 'deny' : declaration.whenInvalid;
   return { kind: 'invalid', feature, reason: `${quote(text)} ${decoded.reason}`, then };
@@ -117,6 +129,19 @@ function undeclared(name: string): AnnotationOutcome {
   const advice = legacyAdvice(name);
   return advice === undefined ? { kind: 'unknown', ...suggest(name) } : { kind: 'legacy', advice };
 }
+
+/** A key of ours whose prefix holds a slip. Prefixes that differ in digits alone are those of several controllers. */
+function misspelt(key: string, prefix: string): string | undefined {
+  const slash = key.indexOf('/');
+  if (slash < 0 || Math.abs(slash - prefix.length) > MAX_SLIPS) return undefined;
+  const written = key.slice(0, slash);
+  const name = key.slice(slash + 1);
+  const isSlip = declaredNames.has(name) && distance(written.toLowerCase(), prefix) <= MAX_SLIPS;
+  const digits = /\d/g;
+  return isSlip && written.replace(digits, '') !== prefix.replace(digits, '') ? `${prefix}/${name}` : undefined;
+}
+
+const MAX_SLIPS = 2;
 
 /** A name is taken for a misspelt one if so few characters of it differ. */
 function suggest(name: string): { readonly suggestion?: string } {

@@ -44,7 +44,7 @@ export function checkMarkdown(report: CheckReport): string {
       ]),
     ),
     ...table(
-      'Not in the folder',
+      'Not among the manifests',
       ['Ingress', 'What'],
       absent.map(({ ref, message }) => [ref === undefined ? '' : code(describeRef(ref)), message]),
     ),

@@ -1,11 +1,10 @@
 /** What `check` finds out: of every Ingress whether it is served, and of every annotation what is made of it. */
 import type { ClusterState } from '../../cluster/cluster-state.ts';
-import type { Ingress } from '../../cluster/objects.ts';
 import { type AnnotationReading, protectionOf, readAnnotations } from '../../ingress/annotation-reading.ts';
 import type { Build, BuildOptions } from '../../ingress/build.ts';
-import { configMapKeys } from '../../ingress/config-map/keys.ts';
+import { type ConfigMapKeyName, configMapKeys } from '../../ingress/config-map/keys.ts';
 import { readConfigMap } from '../../ingress/config-map/reading.ts';
-import type { ProxyName } from '../../ingress/declaration/support.ts';
+import { type ProxyName, supportOf } from '../../ingress/declaration/support.ts';
 import type { Diagnostic, DiagnosticCode } from '../../model/diagnostic.ts';
 import { type ObjectKey, objectKey } from '../../model/object-ref.ts';
 
@@ -81,8 +80,10 @@ export function checkReport(world: CheckedWorld): CheckReport {
   const { proxy, annotationsPrefix, configMap } = options;
   const states = statesOf(world);
   const readings = new Map<ObjectKey, readonly AnnotationReading[]>();
-  const ingresses = [...state.ingresses.keys()].toSorted().map((key): IngressReport => {
-    const ingress = state.ingresses.get(key) as Ingress;
+  const broken = brokenIngresses(diagnostics);
+  const ingresses = [...new Set([...state.ingresses.keys(), ...broken])].toSorted().map((key): IngressReport => {
+    const ingress = state.ingresses.get(key);
+    if (ingress === undefined) return { ingress: key, state: 'refused', annotations: [] };
     const read = readAnnotations(ingress.annotations, annotationsPrefix, proxy);
     readings.set(key, read);
     return { ingress: key, state: states(key), annotations: read.map(keyReport) };
@@ -108,6 +109,13 @@ function comparePlace({ source: a }: Diagnostic, { source: b }: Diagnostic): num
   if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
   if (a.file !== b.file) return a.file < b.file ? -1 : 1;
   return a.line - b.line || a.column - b.column;
+}
+
+/** Those without the shape of an Ingress: a finding says why. */
+function brokenIngresses(diagnostics: readonly Diagnostic[]): ObjectKey[] {
+  return diagnostics.flatMap(({ code, severity, ref }) =>
+    code === 'ObjectInvalid' && severity === 'error' && ref?.kind === 'Ingress' ? [objectKey(ref)] : [],
+  );
 }
 
 function statesOf({ build, diagnostics }: CheckedWorld): (key: ObjectKey) => IngressReport['state'] {
@@ -152,7 +160,7 @@ function keyReport(reading: AnnotationReading): KeyReport {
 }
 
 function configMapReports(data: Readonly<Record<string, string>>, proxy: ProxyName): KeyReport[] {
-  const { findings } = readConfigMap(data, proxy);
+  const { findings, values } = readConfigMap(data, proxy);
   return Object.entries(data)
     .filter(([, value]) => value.trim() !== '')
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -160,7 +168,8 @@ function configMapReports(data: Readonly<Record<string, string>>, proxy: ProxyNa
       const finding = findings.find(({ key }) => key === name);
       if (finding?.kind === 'unknown') return { name, value, state: 'unknown' };
       if (finding?.kind === 'invalid') return { name, value, state: 'invalid', note: finding.reason };
-      const support = configMapKeys[name as keyof typeof configMapKeys][proxy];
+      const key = name as ConfigMapKeyName;
+      const support = supportOf(configMapKeys[key][proxy], values[key]);
       const note = support.state === 'approximated' ? support.how : finding?.reason;
       return { name, value, state: support.state, ...(note !== undefined && support.state !== 'honoured' && { note }) };
     });

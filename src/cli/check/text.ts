@@ -1,5 +1,5 @@
 import { describeDiagnostic } from '../report.ts';
-import type { CheckReport, KeyReport } from './report.ts';
+import type { CheckReport, KeyReport, KeyState } from './report.ts';
 
 /** For people at a terminal. */
 export function checkText(report: CheckReport): string {
@@ -17,10 +17,11 @@ export function checkText(report: CheckReport): string {
   );
   lines.push(
     ...section(
-      'Not in the folder',
+      'Not among the manifests',
       absent.map((one) => describeDiagnostic(one)),
     ),
   );
+  lines.push(...section('Differences from ingress-nginx', differences(report)));
   const reliedUpon = quirks.map(
     ({ annotation, quirk, ingresses: count }) => `${annotation} (${countOf(count, 'Ingress', 'Ingresses')}): ${quirk}`,
   );
@@ -29,7 +30,28 @@ export function checkText(report: CheckReport): string {
 }
 
 function keyLine({ name, value, state, note }: KeyReport): string {
-  return `  ${state.padEnd(12)} ${name}: ${shorten(value)}${note === undefined ? '' : ` (${note})`}`;
+  const shown = note === undefined || isOfName(state) ? '' : ` (${note})`;
+  return `  ${state.padEnd(12)} ${name}: ${shorten(value)}${shown}`;
+}
+
+/** Whether what is to be said is the same for all values of a name, so that once is enough. */
+function isOfName(state: KeyState): boolean {
+  return state === 'approximated' || state === 'refused';
+}
+
+function differences({ ingresses, configMap }: CheckReport): string[] {
+  const counts = new Map<string, { readonly key: KeyReport; readonly count: number }>();
+  for (const key of ingresses.flatMap(({ annotations }) => annotations)) {
+    if (isOfName(key.state)) counts.set(key.name, { key, count: (counts.get(key.name)?.count ?? 0) + 1 });
+  }
+  return [
+    ...[...counts]
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, { key, count }]) => `${name} (${countOf(count, 'Ingress', 'Ingresses')}): ${key.note ?? ''}`),
+    ...(configMap?.keys ?? [])
+      .filter(({ state }) => isOfName(state))
+      .map(({ name, note = '' }) => `${name} (ConfigMap): ${note}`),
+  ];
 }
 
 function section(title: string, lines: readonly string[]): string[] {

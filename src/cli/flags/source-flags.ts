@@ -6,7 +6,7 @@ export const sourceFlags = {
     type: 'string',
     array: true,
     describe:
-      'Folder of Kubernetes manifests to serve instead of a cluster (*.yaml, *.yml, *.json below it); may be repeated',
+      'Folder of Kubernetes manifests to serve instead of a cluster (*.yaml, *.yml, *.json below it); may be repeated; - is the standard input, for check and translate',
   },
   endpoint: {
     type: 'string',

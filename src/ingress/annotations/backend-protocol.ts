@@ -12,6 +12,9 @@ const NO_FASTCGI = refused(
 const CLOSED =
   '"FCGI" is not spoken with backends; let a web server beside the application speak it, and lead the Ingress to that';
 
+const FCGI_CLOSED = 'Paths with `FCGI` answer 503.';
+const isFastCgi = (protocol: string) => protocol === 'FCGI';
+
 export const backendProtocol = annotationFeature({
   title: 'Protocol of backends',
   keys: {
@@ -24,8 +27,8 @@ export const backendProtocol = annotationFeature({
       summary:
         'What backends speak. TLS to backends is not verified unless `proxy-ssl-verify` asks for it. Ingresses may say different things about one Service.',
       example: 'HTTPS',
-      envoy: approximated('Paths with `FCGI` answer 503.'),
-      nginx: approximated('Paths with `FCGI` answer 503.'),
+      envoy: approximated(FCGI_CLOSED, isFastCgi),
+      nginx: approximated(FCGI_CLOSED, isFastCgi),
     },
     ...backendTlsKeys,
     'fastcgi-index': {

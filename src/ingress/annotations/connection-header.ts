@@ -14,6 +14,7 @@ export const connectionHeader = annotationFeature({
       example: 'keep-alive',
       envoy: approximated(
         'Envoy writes this header itself: connections to backends are kept, and upgrades work, whatever it says.',
+        (header: string) => header !== 'keep-alive',
       ),
       nginx: HONOURED,
     },

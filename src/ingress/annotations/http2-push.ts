@@ -1,9 +1,10 @@
 import { annotationFeature } from '../declaration/annotation.ts';
 import { boolean } from '../declaration/codecs.ts';
-import { approximated } from '../declaration/support.ts';
+import { approximated, whenOn } from '../declaration/support.ts';
 
 const NOTHING_PUSHED = approximated(
   'Nothing is pushed: browsers and ingress-nginx gave it up. `Link` headers reach clients.',
+  whenOn,
 );
 
 export const http2Push = annotationFeature({

@@ -3,7 +3,7 @@ import type { ClusterPolicy } from '../../model/proxy-model.ts';
 import { annotationFeature, type Effects, type Finding } from '../declaration/annotation.ts';
 import { boolean, integer, textOf } from '../declaration/codecs.ts';
 import { FEWER_REQUESTS, loadBalancingName } from '../declaration/load-balancing.ts';
-import { approximated, HONOURED } from '../declaration/support.ts';
+import { approximated, HONOURED, whenOn } from '../declaration/support.ts';
 import { parseTemplate } from '../declaration/template.ts';
 import { quote } from '../diagnose.ts';
 
@@ -43,8 +43,11 @@ export const loadBalancing = annotationFeature({
       default: 'false',
       summary: 'With `upstream-hash-by`: requests go to any of a few endpoints instead of one.',
       example: 'true',
-      envoy: approximated('They go to one endpoint, and to the next one while that has much more to do than others.'),
-      nginx: approximated('Without the Lua module they go to one endpoint.'),
+      envoy: approximated(
+        'They go to one endpoint, and to the next one while that has much more to do than others.',
+        whenOn,
+      ),
+      nginx: approximated('Without the Lua module they go to one endpoint.', whenOn),
     },
     'upstream-hash-by-subset-size': {
       codec: integer({ min: 1, of: 'endpoints' }),

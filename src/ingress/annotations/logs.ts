@@ -1,9 +1,9 @@
 import { namesIngress } from '../../model/log-format.ts';
 import { annotationFeature } from '../declaration/annotation.ts';
 import { boolean } from '../declaration/codecs.ts';
-import { approximated, HONOURED } from '../declaration/support.ts';
+import { approximated, HONOURED, whenOn } from '../declaration/support.ts';
 
-const noRewriteLog = approximated('Nothing is written about rewrites.');
+const noRewriteLog = approximated('Nothing is written about rewrites.', whenOn);
 
 export const logs = annotationFeature({
   title: 'Logs',

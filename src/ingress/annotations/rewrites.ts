@@ -3,7 +3,7 @@ import { hostAndPort, urlTemplate } from '../../model/url-template.ts';
 import { annotationFeature, type Finding } from '../declaration/annotation.ts';
 import { capturingPath } from '../declaration/capturing-template.ts';
 import { boolean } from '../declaration/codecs.ts';
-import { approximated, HONOURED } from '../declaration/support.ts';
+import { approximated, HONOURED, whenOn } from '../declaration/support.ts';
 
 const HOST_WIDE =
   'every path of the host, also of other Ingresses and of type Exact, becomes a regular expression that is tried from the start of the path, in any case, longer ones first';
@@ -21,7 +21,7 @@ export const rewrites = annotationFeature({
       default: 'false',
       summary: `Whether paths are regular expressions; ${HOST_WIDE}. So \`/foo\` also takes \`/FOOBAR\`.`,
       example: 'true',
-      envoy: approximated(RE2),
+      envoy: approximated(RE2, whenOn),
       nginx: HONOURED,
     },
     'rewrite-target': {
@@ -33,6 +33,7 @@ export const rewrites = annotationFeature({
       example: '/$2',
       envoy: approximated(
         'What groups match stays percent-encoded. A result that does not begin with `/` is not sent: 500. Other variables than $1 to $9 stand in no target, but for `$scheme` and `$host` at the beginning of a URL: 503. The access log, and headers that `add-headers` adds, show the path after the rewrite.',
+        (target: CapturingTemplate) => !(target.length === 1 && String(target[0]).startsWith('/')),
       ),
       nginx: HONOURED,
     },

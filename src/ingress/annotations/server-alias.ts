@@ -5,7 +5,9 @@ import { approximated } from '../declaration/support.ts';
 import { quote } from '../diagnose.ts';
 import { parseHost } from '../host.ts';
 
-const support = approximated('An expression (`~…`) is left out; name each host.');
+const support = approximated('An expression (`~…`) is left out; name each host.', (texts: readonly string[]) =>
+  texts.some(isExpression),
+);
 
 export const serverAlias = annotationFeature({
   title: 'Aliases of hosts',
@@ -35,5 +37,9 @@ export const serverAlias = annotationFeature({
 });
 
 function parseAlias(text: string): ReturnType<typeof parseHost> {
-  return text.startsWith('~') ? { reason: 'is an expression, not a name; name each host' } : parseHost(text);
+  return isExpression(text) ? { reason: 'is an expression, not a name; name each host' } : parseHost(text);
+}
+
+function isExpression(text: string): boolean {
+  return text.startsWith('~');
 }

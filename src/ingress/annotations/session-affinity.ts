@@ -1,7 +1,7 @@
 import type { SessionAffinity, SessionCookie } from '../../model/session-affinity.ts';
 import { type AnnotationKey, annotationFeature, type Finding } from '../declaration/annotation.ts';
 import { boolean, choice, integer, textOf } from '../declaration/codecs.ts';
-import { approximated, HONOURED, type SupportByProxy } from '../declaration/support.ts';
+import { approximated, HONOURED, type SupportByProxy, whenOn } from '../declaration/support.ts';
 
 /** Fields that most of these annotations share. */
 const COMMON = { scope: 'paths', risk: 'Medium', whenInvalid: 'default' } as const satisfies Partial<AnnotationKey>;
@@ -29,6 +29,7 @@ export const sessionAffinity = annotationFeature({
       ...COMMON,
       envoy: approximated(
         'The cookie of `persistent` holds the address of the endpoint, and a request that fails is not tried again unless `session-cookie-change-on-failure` is set.',
+        (mode: string) => mode === 'persistent',
       ),
       nginx: approximated(WITHOUT_LUA),
       codec: choice('balanced', 'persistent'),
@@ -104,6 +105,7 @@ export const sessionAffinity = annotationFeature({
       ...COMMON,
       envoy: approximated(
         'In `balanced` mode the cookie stays as it is, so the next request begins with the endpoint that failed.',
+        whenOn,
       ),
       nginx: approximated(WITHOUT_LUA),
       risk: 'Low',

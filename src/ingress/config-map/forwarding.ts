@@ -3,7 +3,7 @@ import { codec } from '../declaration/codec.ts';
 import { boolean } from '../declaration/codecs.ts';
 import { configMapKeys } from '../declaration/config-map-key.ts';
 import { networks } from '../declaration/networks.ts';
-import { approximated, HONOURED } from '../declaration/support.ts';
+import { approximated, HONOURED, whenOn } from '../declaration/support.ts';
 
 const honoured = { envoy: HONOURED, nginx: HONOURED } as const;
 
@@ -16,7 +16,10 @@ export const forwardingKeys = configMapKeys({
     summary:
       'Whether the address of a client is taken from `forwarded-for-header`, and `X-Forwarded-Proto`, `-Host` and `-Port` count: for redirects to https, and for what backends see. Only for a proxy that nobody reaches but the load balancer in front of it.',
     example: 'true',
-    envoy: approximated('A list of more than 20 addresses, or one with anything but addresses in it, does not count.'),
+    envoy: approximated(
+      'A list of more than 20 addresses, or one with anything but addresses in it, does not count.',
+      whenOn,
+    ),
     nginx: HONOURED,
   },
   'enable-real-ip': {
@@ -50,7 +53,10 @@ export const forwardingKeys = configMapKeys({
     summary:
       'Whether backends see in `X-Forwarded-For` what the request said and then the peer, instead of the client alone; only with `use-forwarded-headers`.',
     example: 'true',
-    envoy: approximated('With another `forwarded-for-header` it is the content of that header which the peer follows.'),
+    envoy: approximated(
+      'With another `forwarded-for-header` it is the content of that header which the peer follows.',
+      whenOn,
+    ),
     nginx: HONOURED,
   },
   'forwarded-host-header': {

@@ -3,7 +3,7 @@ import { boolean, integer } from '../declaration/codecs.ts';
 import { configMapKeys } from '../declaration/config-map-key.ts';
 import { headerNames } from '../declaration/headers.ts';
 import { qualifiedName } from '../declaration/references.ts';
-import { approximated, HONOURED } from '../declaration/support.ts';
+import { approximated, HONOURED, whenOn } from '../declaration/support.ts';
 
 const honoured = { envoy: HONOURED, nginx: HONOURED } as const;
 const named = { ...honoured, codec: qualifiedName, default: '', refersTo: 'ConfigMap' } as const;
@@ -84,7 +84,10 @@ export const headerKeys = configMapKeys({
     default: false,
     summary: 'Whether answers carry a `Server` header.',
     example: 'true',
-    envoy: approximated('The header is `nginx`, without a version; answers to requests without a host have none.'),
+    envoy: approximated(
+      'The header is `nginx`, without a version; answers to requests without a host have none.',
+      whenOn,
+    ),
     nginx: HONOURED,
   },
 });

@@ -4,7 +4,7 @@ import { type Codec, codec } from '../declaration/codec.ts';
 import { boolean, listOf } from '../declaration/codecs.ts';
 import { configMapKeys } from '../declaration/config-map-key.ts';
 import { duration } from '../declaration/duration.ts';
-import { approximated, HONOURED } from '../declaration/support.ts';
+import { approximated, HONOURED, whenOn } from '../declaration/support.ts';
 
 const honoured = { envoy: HONOURED, nginx: HONOURED } as const;
 
@@ -20,7 +20,7 @@ export const listenerKeys = configMapKeys({
     summary:
       'Whether connections for HTTP and HTTPS begin with a PROXY protocol header that names the client. Others are then closed.',
     example: 'true',
-    envoy: approximated('The header is believed whoever sends it, also beside a `proxy-real-ip-cidr`.'),
+    envoy: approximated('The header is believed whoever sends it, also beside a `proxy-real-ip-cidr`.', whenOn),
     nginx: HONOURED,
   },
   'proxy-protocol-header-timeout': {

@@ -1,7 +1,7 @@
 /** Headers of requests, before anything else looks at them. */
 import { boolean } from '../declaration/codecs.ts';
 import { configMapKeys } from '../declaration/config-map-key.ts';
-import { approximated, HONOURED, refused } from '../declaration/support.ts';
+import { approximated, HONOURED, refused, whenOn } from '../declaration/support.ts';
 
 export const requestHeaderKeys = configMapKeys({
   'generate-request-id': {
@@ -9,7 +9,7 @@ export const requestHeaderKeys = configMapKeys({
     default: true,
     summary: 'Whether a request without the header `X-Request-ID` gets one. That of a client is always kept.',
     example: 'false',
-    envoy: approximated('The id is a UUID, with dashes.'),
+    envoy: approximated('The id is a UUID, with dashes.', whenOn),
     nginx: HONOURED,
   },
   'enable-underscores-in-headers': {

@@ -152,14 +152,6 @@ export interface RedirectEffect {
   readonly status: number;
   readonly url: string;
   readonly relative: boolean;
-  /** Its paths are regular expressions, or others take their place before a backend sees them. */
-  readonly rewrite?: {
-    readonly useRegex: boolean;
-    readonly target?: CapturingTemplate;
-    readonly forwardedPrefix?: CapturingTemplate;
-  };
-  /** The `Host` that backends get. */
-  readonly upstreamHost?: BackendTemplate;
 }
 
 /**
