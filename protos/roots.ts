@@ -80,6 +80,7 @@ const extensions = inExtensions([
   'request_id.uuid.v3.UuidRequestIdConfig',
   'retry.host.previous_hosts.v3.PreviousHostsPredicate',
   'transport_sockets.proxy_protocol.v3.ProxyProtocolUpstreamTransport',
+  'transport_sockets.quic.v3.QuicDownstreamTransport',
   'transport_sockets.raw_buffer.v3.RawBuffer',
   'transport_sockets.tls.cert_mappers.sni.v3.SNI',
   'transport_sockets.tls.cert_selectors.on_demand_secret.v3.Config',

@@ -16,7 +16,7 @@ const pages = [
 ];
 
 /** Flags that stand in no table: of the command line itself, of kubectl, and of the benchmark. */
-const otherFlags = new Set(['--help', '--patch-file', '--type', '--from', '--cluster']);
+const otherFlags = new Set(['--help', '--patch-file', '--type', '--from', '--cluster', '--server-side']);
 
 describe('documents', () => {
   it.each(pages)('%s links to what exists', (page) => {
@@ -27,7 +27,7 @@ describe('documents', () => {
 
   it.each(pages)('%s names flags that exist', (page) => {
     const flags = new Set(flagGroups.flatMap((group) => Object.keys(group.flags).map((name) => `--${name}`)));
-    const named = [...read(page).matchAll(/(?<![\w-])--[a-z][a-z-]+/g)].map(([flag]) => flag);
+    const named = [...read(page).matchAll(/(?<![\w-])--[a-z][a-z0-9-]+/g)].map(([flag]) => flag);
     expect(named.filter((flag) => !flags.has(flag) && !otherFlags.has(flag))).toEqual([]);
   });
 

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import yargs from 'yargs';
 import { AUTHORITY_SECRET, leafSecretName } from '../src/cli/certificate-secrets.ts';
 import { argumentsFrom } from '../src/cli/flags/arguments.ts';
@@ -302,6 +302,22 @@ describe('what refers to each other', () => {
         expect([called(object), ports.filter((port: string) => !names.includes(port))]).toEqual([called(object), []]);
       }
     }
+  });
+
+  test('the component for HTTP/3 opens one port over UDP, and gives a flag that is there', () => {
+    const { patches } = customizations.find(({ file }) => file.startsWith('overlays/http3/')) as unknown as {
+      readonly patches: readonly { readonly target: { readonly kind: string }; readonly patch: string }[];
+    };
+    const values = patches.flatMap(({ target, patch }) =>
+      (parse(patch) as { readonly value: unknown }[]).map(({ value }) => [target.kind, value]),
+    );
+    expect(values).toEqual([
+      ['Deployment', '--http3'],
+      ['Deployment', { name: 'https-udp', containerPort: 443, protocol: 'UDP' }],
+      ['NetworkPolicy', { port: 'https-udp', protocol: 'UDP' }],
+      ['Service', { name: 'https-udp', port: 443, targetPort: 'https-udp', protocol: 'UDP' }],
+    ]);
+    for (const command of ['run', 'serve'] as const) expect(flagsOf(command)).toHaveProperty(['http3']);
   });
 
   test('a Deployment selects its own pods', () => {

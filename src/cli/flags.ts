@@ -66,6 +66,7 @@ export function checkIngressArguments(args: IngressArguments): void {
   if (args.httpPort === args.httpsPort) {
     throw new UsageError(`--http-port and --https-port are both ${args.httpPort}: they must differ`);
   }
+  checkHttp3(args);
   checkObjectName('configmap', args.configmap);
   checkObjectName('default-backend-service', args.defaultBackendService);
   checkObjectName('default-ssl-certificate', args.defaultSslCertificate);
@@ -84,6 +85,16 @@ export function checkIngressArguments(args: IngressArguments): void {
   }
 }
 
+function checkHttp3({ http3, http3AdvertisedPort, tlsOnDemand }: IngressArguments): void {
+  if (http3AdvertisedPort !== undefined) {
+    if (!http3) throw new UsageError('--http3-advertised-port needs --http3');
+    checkPort('http3-advertised-port', http3AdvertisedPort, 1);
+  }
+  if (http3 && tlsOnDemand) {
+    throw new UsageError('--http3 and --tls-on-demand exclude each other: Envoy looks up no certificate over QUIC');
+  }
+}
+
 export function checkRunArguments(args: RunArguments): void {
   checkTreeArguments(args);
   checkNumber('envoy-concurrency', args.envoyConcurrency, 1);
@@ -97,6 +108,7 @@ export function checkNginxArguments(args: NginxArguments): void {
   if (args.tlsOnDemand) {
     throw new UsageError('--tls-on-demand is for Envoy: nginx looks up certificates by name in any case');
   }
+  if (args.http3) throw new UsageError('--http3 is for Envoy: nginx is not told to listen over UDP');
   if (args.routeSharding) throw new UsageError('--route-sharding is for Envoy: nginx has no route tables');
   checkNumber('sync-rate-limit', args.syncRateLimit, 0);
   checkNumber('dynamic-configuration-retries', args.dynamicConfigurationRetries, 0);
@@ -268,6 +280,7 @@ export function buildOptionsFrom(
     httpPort: args.httpPort,
     httpsPort: args.httpsPort,
     reservedPorts: reservedPorts(args),
+    ...(args.http3 && { http3: { advertisedPort: args.http3AdvertisedPort ?? args.httpsPort } }),
   };
 }
 

@@ -11,6 +11,15 @@ test.each<[string[], string]>([
   [['--output=xml'], `--output=xml: must be yaml or json ${HINT}`],
   [['--http-port=abc'], `--http-port=abc: must be a number ${HINT}`],
   [['--manifests'], `--manifests needs a value ${HINT}`],
+  [['--http3-advertised-port=443'], `--http3-advertised-port needs --http3 ${HINT}`],
+  [
+    ['--http3', '--http3-advertised-port=0'],
+    `--http3-advertised-port=0: a port is a whole number from 1 to 65535 ${HINT}`,
+  ],
+  [
+    ['--http3', '--tls-on-demand'],
+    `--http3 and --tls-on-demand exclude each other: Envoy looks up no certificate over QUIC ${HINT}`,
+  ],
 ])('%j is refused in one line', async (flags, message) => {
   const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
   try {
@@ -23,6 +32,7 @@ test.each<[string[], string]>([
 
 test.each([
   ['--tls-on-demand', 'is for Envoy: nginx looks up certificates by name in any case'],
+  ['--http3', 'is for Envoy: nginx is not told to listen over UDP'],
   ['--route-sharding', 'is for Envoy: nginx has no route tables'],
 ])('nginx refuses %s', async (flag, reason) => {
   const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);

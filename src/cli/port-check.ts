@@ -1,9 +1,12 @@
+import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 
 export interface ProxyPort {
   readonly port: number;
   /** The flag that chooses it: `--http-port`. */
   readonly flag: string;
+  /** TCP if absent. */
+  readonly protocol?: 'udp';
 }
 
 const EVERY_ADDRESS = ['0.0.0.0', '::'];
@@ -14,10 +17,12 @@ const EVERY_ADDRESS = ['0.0.0.0', '::'];
  */
 export async function findPortFaults(ports: readonly ProxyPort[], addresses = EVERY_ADDRESS): Promise<string[]> {
   const faults: string[] = [];
-  for (const { port, flag } of ports) {
+  for (const { port, flag, protocol } of ports) {
+    const tryToOpen = protocol === 'udp' ? tryToBind : tryToListen;
     for (const address of addresses) {
-      const code = await tryToListen(address, port);
-      const fault = code === undefined ? undefined : describe(code, address, port, flag);
+      const code = await tryToOpen(address, port);
+      const name = protocol === 'udp' ? `UDP port ${port}` : `Port ${port}`;
+      const fault = code === undefined ? undefined : describe(code, address, name, flag);
       if (fault === undefined) continue;
       faults.push(fault);
       break;
@@ -26,19 +31,19 @@ export async function findPortFaults(ports: readonly ProxyPort[], addresses = EV
   return faults;
 }
 
-function describe(code: string, address: string, port: number, flag: string): string | undefined {
+function describe(code: string, address: string, port: string, flag: string): string | undefined {
   switch (code) {
     case 'EADDRINUSE':
-      return `Port ${port} is already in use on ${address}: end what listens there, or choose another port with ${flag}`;
+      return `${port} is already in use on ${address}: end what listens there, or choose another port with ${flag}`;
     case 'EACCES':
     case 'EPERM':
-      return `Port ${port} needs privileges that this process does not have (root or CAP_NET_BIND_SERVICE): choose a port from 1024 with ${flag}`;
+      return `${port} needs privileges that this process does not have (root or CAP_NET_BIND_SERVICE): choose a port from 1024 with ${flag}`;
     case 'EAFNOSUPPORT':
     case 'EADDRNOTAVAIL':
       // No IPv6 on this machine: not a fault, Envoy is not told to listen there either.
-      return address === '::' ? undefined : `Cannot listen on ${address}, port ${port} (${code})`;
+      return address === '::' ? undefined : `${port} cannot be opened on ${address} (${code})`;
     default:
-      return `Cannot listen on ${address}, port ${port} (${code})`;
+      return `${port} cannot be opened on ${address} (${code})`;
   }
 }
 
@@ -48,5 +53,16 @@ function tryToListen(host: string, port: number): Promise<string | undefined> {
   const server = createServer();
   server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
   server.listen({ host, port, ipv6Only: true }, () => server.close(() => resolve(undefined)));
+  return promise;
+}
+
+function tryToBind(address: string, port: number): Promise<string | undefined> {
+  const { promise, resolve } = Promise.withResolvers<string | undefined>();
+  const socket = createSocket({ type: address.includes(':') ? 'udp6' : 'udp4', ipv6Only: true });
+  socket.once('error', (error: NodeJS.ErrnoException) => {
+    resolve(error.code ?? error.message);
+    socket.close();
+  });
+  socket.bind(port, address, () => socket.close(() => resolve(undefined)));
   return promise;
 }

@@ -30,6 +30,7 @@ export async function run(args: RunArguments, flags: readonly string[]): Promise
     ports: [
       { port: args.httpPort, flag: '--http-port' },
       { port: args.httpsPort, flag: '--https-port' },
+      ...(args.http3 ? ([{ port: args.httpsPort, flag: '--https-port', protocol: 'udp' }] as const) : []),
     ],
     postGraceMs: postGraceMs(args),
     onLog: (entry) => logEntry(logger, entry),

@@ -1,6 +1,9 @@
 /** Listeners as Envoy resources. A change in them drains connections, so every part that may change alone is a unit of its own. */
 import type { Engine, Key, Reader, Table } from '../derive.ts';
-import type { envoy_config_listener_v3_Filter as NetworkFilter } from '../gen/messages.ts';
+import type {
+  envoy_config_listener_v3_FilterChain as FilterChain,
+  envoy_config_listener_v3_Filter as NetworkFilter,
+} from '../gen/messages.ts';
 import {
   type CertificateName,
   DEFAULT_CERTIFICATE,
@@ -21,24 +24,35 @@ import {
   httpsListener,
   type ListenerOptions,
 } from './listener.ts';
+import { QUIC_LISTENER, quicChain, quicListener } from './quic-listener.ts';
 import { encodedResource } from './resource.ts';
 import { routeTableNames } from './route-table.ts';
 import { streamListener } from './stream-listener.ts';
 
 export type ListenerEmitOptions = ListenerOptions & ConnectionManagerOptions;
 
+/** The chains of a certificate, each as a field of its listener. */
+interface Chains {
+  readonly tls: Uint8Array;
+  /** Over QUIC; absent where HTTP/3 is not served. */
+  readonly quic?: Uint8Array;
+}
+
 const LISTENER = 'envoy.config.listener.v3.Listener';
 
-/** A unit per route table: settings that leave its bytes as they are reach no listener. */
+/** A unit per listener: settings that leave its bytes as they are reach no listener. */
 function deriveConnectionManagers(
   engine: Engine,
   { settings }: ProxyModel,
   options: ConnectionManagerOptions,
   encoder: Encoder,
 ): Table<NetworkFilter> {
-  return engine.derive<NetworkFilter>('connection-manager', routeTableNames, (name, read) => {
-    const table = name === 'https' ? 'https' : 'http';
-    return httpConnectionManager(encoder, table, existing(read, settings, SETTINGS), options);
+  const names = [...routeTableNames, QUIC_LISTENER] as const;
+  return engine.derive<NetworkFilter>('connection-manager', names, (key, read) => {
+    const name = names.find((one) => one === key) ?? 'http';
+    const current = existing(read, settings, SETTINGS);
+    if (name === QUIC_LISTENER && current.listener.http3 === undefined) return undefined;
+    return httpConnectionManager(encoder, name, current, options);
   });
 }
 
@@ -60,14 +74,26 @@ export function emitListeners(engine: Engine, model: ProxyModel, options: Listen
   const bindings = deriveBinding(engine, model, options);
   // A unit of its own, so that other settings reach no chain.
   const tls = engine.derive('tls-settings', model.settings, (name, read) => existing(read, model.settings, name).tls);
-  const chainParts = (read: Reader) => ({
-    connectionManager: existing(read, connectionManagers, 'https'),
+  const partsOf = (connectionManager: NetworkFilter, read: Reader) => ({
+    connectionManager,
     tls: existing(read, tls, SETTINGS),
   });
-  const encodeChain = (certificate: CertificateName, read: Reader) => {
+  const chainParts = (read: Reader) => partsOf(existing(read, connectionManagers, 'https'), read);
+  /** Absent where HTTP/3 is not served. */
+  const quicParts = (read: Reader) => {
+    const connectionManager = read(connectionManagers, QUIC_LISTENER);
+    return connectionManager && partsOf(connectionManager, read);
+  };
+  const encodeOne = (chain: FilterChain) => {
     encoder.count('FilterChain');
-    const chain = certificateChain(certificate, chainParts(read));
     return encode(LISTENER, { filter_chains: [chain] });
+  };
+  const encodeChain = (certificate: CertificateName, read: Reader): Chains => {
+    const quic = quicParts(read);
+    return {
+      tls: encodeOne(certificateChain(certificate, chainParts(read))),
+      ...(quic && { quic: encodeOne(quicChain(certificate, quic)) }),
+    };
   };
   // Whether a certificate has a chain; which names lead to it moves none of the chains.
   const named = engine.reduce<Listener, true, Set<Key>, true>('chain-certificate', listeners, {
@@ -88,6 +114,13 @@ export function emitListeners(engine: Engine, model: ProxyModel, options: Listen
   );
   const chainOf = (certificate: CertificateName, read: Reader) =>
     certificate === ON_DEMAND ? encodeChain(ON_DEMAND, read) : existing(read, chains, certificate);
+  const namesWithChain = (listener: Listener, read: Reader) => {
+    const serverNames = listener.serverNames.filter(
+      ({ certificate }) => certificate === ON_DEMAND || read(chains, certificate) !== undefined,
+    );
+    const used = [...new Set([DEFAULT_CERTIFICATE, ...serverNames.map(({ certificate }) => certificate)])].sort();
+    return { serverNames, used };
+  };
   const resources = deriveResource(engine, 'listener-resource', listeners, (name, read) => {
     const listener = existing(read, listeners, name);
     const binding = existing(read, bindings, SETTINGS);
@@ -95,14 +128,26 @@ export function emitListeners(engine: Engine, model: ProxyModel, options: Listen
     if (listener.name === 'http') {
       return encodedResource(name, encoder.encode(LISTENER, httpListener(listener, connectionManager, binding), name));
     }
-    const serverNames = listener.serverNames.filter(
-      ({ certificate }) => certificate === ON_DEMAND || read(chains, certificate) !== undefined,
-    );
-    const used = [...new Set([DEFAULT_CERTIFICATE, ...serverNames.map(({ certificate }) => certificate)])].sort();
+    const { serverNames, used } = namesWithChain(listener, read);
     const rest = encoder.encode(LISTENER, httpsListener(listener, serverNames, chainParts(read), binding), name);
-    return encodedResource(name, Buffer.concat([rest, ...used.map((certificate) => chainOf(certificate, read))]));
+    return encodedResource(name, Buffer.concat([rest, ...used.map((certificate) => chainOf(certificate, read).tls)]));
   });
-  return { resources, chains };
+  const overQuic = engine.derive(
+    'quic-listener',
+    [QUIC_LISTENER],
+    (_, read) => quicParts(read) && existing(read, listeners, 'https'),
+  );
+  const quicResources = deriveResource(engine, 'quic-listener-resource', overQuic, (name, read) => {
+    const parts = quicParts(read);
+    if (parts === undefined) throw new Error('HTTP/3 is not served');
+    const listener = existing(read, overQuic, name);
+    const { serverNames, used } = namesWithChain(listener, read);
+    const binding = existing(read, bindings, SETTINGS);
+    const rest = encoder.encode(LISTENER, quicListener(listener, serverNames, parts, binding), name);
+    const frames = used.map((certificate) => chainOf(certificate, read).quic ?? new Uint8Array());
+    return encodedResource(name, Buffer.concat([rest, ...frames]));
+  });
+  return { resources, quicResources, chains };
 }
 
 export function emitStreamListeners(engine: Engine, model: ProxyModel, options: ListenerEmitOptions, encoder: Encoder) {

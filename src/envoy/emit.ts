@@ -52,6 +52,7 @@ export function createEmitter(engine: Engine, model: ProxyModel, options: EmitOp
       { typeUrl: typeUrls.secret, table: emitOnDemandSecrets(engine, model, encoder) },
       { typeUrl: typeUrls.secret, table: emitBackendSecrets(engine, model, encoder) },
       { typeUrl: typeUrls.listener, table: listeners.resources },
+      { typeUrl: typeUrls.listener, table: listeners.quicResources },
       { typeUrl: typeUrls.listener, table: emitStreamListeners(engine, model, options, encoder) },
       ...routes.resources,
     ],

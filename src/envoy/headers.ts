@@ -2,7 +2,7 @@ import {
   envoy_config_core_v3_HeaderValueOption_HeaderAppendAction as AppendAction,
   type envoy_config_core_v3_HeaderValueOption as HeaderValueOption,
 } from '../gen/messages.ts';
-import type { ForwardedSettings, HeaderSettings } from '../model/settings.ts';
+import { alternativeService, type ForwardedSettings, type ProxySettings } from '../model/settings.ts';
 import { literal } from './format.ts';
 
 /** Sets a header whether or not it is there. `value` is a format string of Envoy: a literal `%` is written `%%`. */
@@ -49,7 +49,16 @@ const CLIENT_AND_PEERS =
 /** Envoy adds it after the early mutations; backends behind ingress-nginx never saw it. */
 export const REQUEST_HEADERS_TO_REMOVE: readonly string[] = ['x-envoy-external-address'];
 
-/** On every answer over TLS, also of hosts without a certificate of their own. */
-export function strictTransportSecurity({ strictTransportSecurity: value }: HeaderSettings): HeaderValueOption[] {
-  return value === undefined ? [] : [overwrite('strict-transport-security', literal(value))];
+/** On every answer over TLS, also of hosts without a certificate of their own, in place of what a backend says. */
+export function headersOverTls({
+  headers,
+  listener,
+}: Pick<ProxySettings, 'headers' | 'listener'>): HeaderValueOption[] {
+  const { strictTransportSecurity } = headers;
+  return [
+    ...(strictTransportSecurity === undefined
+      ? []
+      : [overwrite('strict-transport-security', literal(strictTransportSecurity))]),
+    ...(listener.http3 === undefined ? [] : [overwrite('alt-svc', alternativeService(listener.http3))]),
+  ];
 }

@@ -2,6 +2,7 @@ import {
   envoy_extensions_filters_network_http_connection_manager_v3_HttpConnectionManager_CodecType as CodecType,
   envoy_extensions_filters_network_http_connection_manager_v3_HttpConnectionManager_PathWithEscapedSlashesAction as EscapedSlashesAction,
   type envoy_config_common_mutation_rules_v3_HeaderMutation as HeaderMutation,
+  type envoy_config_core_v3_Http3ProtocolOptions as Http3ProtocolOptions,
   type envoy_extensions_filters_network_http_connection_manager_v3_HttpConnectionManager as HttpConnectionManager,
   type envoy_config_listener_v3_Filter as NetworkFilter,
   envoy_extensions_filters_network_http_connection_manager_v3_HttpConnectionManager_ServerHeaderTransformation as ServerHeader,
@@ -15,6 +16,7 @@ import { ADS } from './config-source.ts';
 import type { Encoder } from './encoder.ts';
 import { httpFilters, upgradeFilters } from './http-filters.ts';
 import { localReplies } from './local-replies.ts';
+import { QUIC_LISTENER } from './quic-listener.ts';
 import type { RouteTableName } from './route-table.ts';
 import { scopedRoutes, shardMutations } from './scoped-routes.ts';
 
@@ -27,14 +29,17 @@ export interface RoutingOptions {
 
 export type ConnectionManagerOptions = RoutingOptions & AccessLogOptions;
 
+/** The listeners that speak HTTP, each with a connection manager of its own; that over QUIC has the routes of `https`. */
+export type HttpListenerName = RouteTableName | typeof QUIC_LISTENER;
+
 /** The network filter that serves HTTP from a route table. Encoded once, since many filter chains carry the same. */
 export function httpConnectionManager(
   encoder: Encoder,
-  routeTable: RouteTableName,
+  listener: HttpListenerName,
   settings: ProxySettings,
   options: ConnectionManagerOptions = {},
 ): NetworkFilter {
-  const value = encoder.encode(NAME, message(routeTable, settings, options), routeTable);
+  const value = encoder.encode(NAME, message(listener, settings, options), listener);
   return {
     name: 'envoy.filters.network.http_connection_manager',
     typed_config: { type_url: `type.googleapis.com/${NAME}`, value },
@@ -43,14 +48,15 @@ export function httpConnectionManager(
 
 /** The same for every host and certificate: a change here drains every connection. */
 function message(
-  routeTable: RouteTableName,
+  listener: HttpListenerName,
   settings: ProxySettings,
   { routeSharding = false, accessLog: log = false }: ConnectionManagerOptions,
 ): HttpConnectionManager {
+  const routeTable = listener === 'http' ? 'http' : 'https';
   const sharding = routeSharding ? shardMutations(routeTable) : [];
   return {
-    stat_prefix: routeTable,
-    ...(settings.tls.http2 ? {} : { codec_type: CodecType.HTTP1 }),
+    stat_prefix: listener,
+    ...codec(listener, settings),
     ...(routeSharding
       ? { scoped_routes: scopedRoutes(routeTable) }
       : { rds: { route_config_name: routeTable, config_source: ADS } }),
@@ -60,7 +66,7 @@ function message(
       { upgrade_type: 'websocket', filters: upgradeFilters(settings) },
       { upgrade_type: 'spdy/3.1', filters: upgradeFilters(settings) },
     ],
-    local_reply_config: localReplies(settings.headers, {
+    local_reply_config: localReplies(settings, {
       secure: routeTable === 'https',
       redirects: routeTable === 'http' || claimsScheme(settings),
     }),
@@ -68,7 +74,6 @@ function message(
     ...(settings.http.generateRequestId ? {} : { generate_request_id: { value: false } }),
     ...clientIdentity(settings),
     ...requestShape(settings),
-    ...protocols(settings.clients),
     ...timeouts(settings.clients),
   };
 }
@@ -102,7 +107,15 @@ function requestShape({ http: { underscoresInHeaders }, clients }: ProxySettings
   } satisfies Partial<HttpConnectionManager>;
 }
 
-function protocols({ http2Streams }: ClientSettings) {
+function codec(listener: HttpListenerName, { tls, clients }: ProxySettings) {
+  if (listener === QUIC_LISTENER) return { codec_type: CodecType.HTTP3, http3_protocol_options: HTTP3 };
+  return { ...(tls.http2 ? {} : { codec_type: CodecType.HTTP1 }), ...overTcp(clients) };
+}
+
+/** A bad request ends its stream, not the connection with everything else on it. */
+const HTTP3: Http3ProtocolOptions = { override_stream_error_on_invalid_http_message: { value: true } };
+
+function overTcp({ http2Streams }: ClientSettings) {
   return {
     http_protocol_options: {
       accept_http_10: true,
@@ -119,7 +132,7 @@ function protocols({ http2Streams }: ClientSettings) {
       max_concurrent_streams: { value: http2Streams },
       initial_stream_window_size: { value: 256 * 1024 },
       initial_connection_window_size: { value: 1024 * 1024 },
-      // A bad request ends its stream, not the connection with everything else on it.
+      // As for HTTP/3.
       override_stream_error_on_invalid_http_message: { value: true },
     },
   } satisfies Partial<HttpConnectionManager>;

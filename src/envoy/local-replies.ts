@@ -5,9 +5,9 @@ import {
   type envoy_extensions_filters_network_http_connection_manager_v3_ResponseMapper as ResponseMapper,
 } from '../gen/messages.ts';
 import type { RedirectStatus } from '../model/proxy-model.ts';
-import type { HeaderSettings } from '../model/settings.ts';
+import type { ProxySettings } from '../model/settings.ts';
 import { BAD_REQUEST, METHOD_NOT_ALLOWED } from './filters/request-check.ts';
-import { overwrite, strictTransportSecurity } from './headers.ts';
+import { headersOverTls, overwrite } from './headers.ts';
 import { httpsLocation, REDIRECT_TO_HTTPS } from './redirect.ts';
 
 /** What the status lines of nginx's own pages say, where Envoy answers by itself. */
@@ -96,11 +96,14 @@ export interface LocalReplyOptions {
 
 /**
  * Maps what Envoy answers by itself to what nginx answers: 502 for failures of a backend, 504 when it could not be reached
- * in time, and nginx's pages. The first mapper that fits decides. Over TLS it carries HSTS like everything else, also where no route was found for a request.
+ * in time, and nginx's pages. The first mapper that fits decides. Over TLS it carries the headers of everything else, also where no route was found for a request.
  */
-export function localReplies(headers: HeaderSettings, { secure, redirects }: LocalReplyOptions): LocalReplyConfig {
+export function localReplies(
+  settings: Pick<ProxySettings, 'headers' | 'listener'>,
+  { secure, redirects }: LocalReplyOptions,
+): LocalReplyConfig {
   const common = [...KEPT, ...(redirects ? REDIRECTS : []), ...MAPPERS];
-  const security = secure ? strictTransportSecurity(headers) : [];
+  const security = secure ? headersOverTls(settings) : [];
   if (security.length === 0) return { mappers: common };
   const mappers: readonly ResponseMapper[] = [...common, { filter: statusIsAtLeast(0) }];
   return {

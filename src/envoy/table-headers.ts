@@ -8,7 +8,7 @@ import type { HeaderTemplate } from '../model/headers.ts';
 import type { HeaderSettings, ProxySettings } from '../model/settings.ts';
 import { isConstant } from '../model/template.ts';
 import { formatString } from './format.ts';
-import { overwrite, REQUEST_HEADERS_TO_REMOVE, requestHeaders, strictTransportSecurity } from './headers.ts';
+import { headersOverTls, overwrite, REQUEST_HEADERS_TO_REMOVE, requestHeaders } from './headers.ts';
 
 type HeaderFields = Pick<
   RouteConfiguration,
@@ -21,14 +21,15 @@ type HeaderFields = Pick<
 
 /** @param secure whether it is the table for requests over TLS. */
 export function tableHeaders(
-  { headers, forwarded }: Pick<ProxySettings, 'headers' | 'forwarded'>,
+  settings: Pick<ProxySettings, 'headers' | 'forwarded' | 'listener'>,
   secure: boolean,
 ): HeaderFields {
-  const { request, response, server } = headers;
+  const { forwarded } = settings;
+  const { request, response, server } = settings.headers;
   const replaced = new Set([...request.set.map(({ name }) => name), ...request.remove].map(lowerCase));
   return {
     response_headers_to_add: [
-      ...(secure ? strictTransportSecurity(headers) : []),
+      ...(secure ? headersOverTls(settings) : []),
       ...(server === 'none' ? [] : [SERVER[server]]),
       ...response.set.map(setHeader),
     ],

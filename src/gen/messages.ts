@@ -87,6 +87,7 @@ export type AnyMessage =
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.request_id.uuid.v3.UuidRequestIdConfig' } & envoy_extensions_request_id_uuid_v3_UuidRequestIdConfig)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate' } & envoy_extensions_retry_host_previous_hosts_v3_PreviousHostsPredicate)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.proxy_protocol.v3.ProxyProtocolUpstreamTransport' } & envoy_extensions_transport_sockets_proxy_protocol_v3_ProxyProtocolUpstreamTransport)
+  | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.quic.v3.QuicDownstreamTransport' } & envoy_extensions_transport_sockets_quic_v3_QuicDownstreamTransport)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.raw_buffer.v3.RawBuffer' } & envoy_extensions_transport_sockets_raw_buffer_v3_RawBuffer)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.cert_mappers.sni.v3.SNI' } & envoy_extensions_transport_sockets_tls_cert_mappers_sni_v3_SNI)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.cert_selectors.on_demand_secret.v3.Config' } & envoy_extensions_transport_sockets_tls_cert_selectors_on_demand_secret_v3_Config)
@@ -3748,6 +3749,12 @@ export type envoy_extensions_transport_sockets_proxy_protocol_v3_ProxyProtocolUp
   readonly tlv_as_pool_key?: boolean;
 };
 
+export type envoy_extensions_transport_sockets_quic_v3_QuicDownstreamTransport = {
+  readonly downstream_tls_context?: envoy_extensions_transport_sockets_tls_v3_DownstreamTlsContext;
+  readonly enable_early_data?: google_protobuf_BoolValue;
+  readonly enable_resumption?: google_protobuf_BoolValue;
+};
+
 export type envoy_extensions_transport_sockets_raw_buffer_v3_RawBuffer = Empty;
 
 export type envoy_extensions_transport_sockets_tls_cert_mappers_sni_v3_SNI = {
@@ -5414,6 +5421,7 @@ export interface Messages {
   'envoy.extensions.request_id.uuid.v3.UuidRequestIdConfig': envoy_extensions_request_id_uuid_v3_UuidRequestIdConfig;
   'envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate': envoy_extensions_retry_host_previous_hosts_v3_PreviousHostsPredicate;
   'envoy.extensions.transport_sockets.proxy_protocol.v3.ProxyProtocolUpstreamTransport': envoy_extensions_transport_sockets_proxy_protocol_v3_ProxyProtocolUpstreamTransport;
+  'envoy.extensions.transport_sockets.quic.v3.QuicDownstreamTransport': envoy_extensions_transport_sockets_quic_v3_QuicDownstreamTransport;
   'envoy.extensions.transport_sockets.raw_buffer.v3.RawBuffer': envoy_extensions_transport_sockets_raw_buffer_v3_RawBuffer;
   'envoy.extensions.transport_sockets.tls.cert_mappers.sni.v3.SNI': envoy_extensions_transport_sockets_tls_cert_mappers_sni_v3_SNI;
   'envoy.extensions.transport_sockets.tls.cert_selectors.on_demand_secret.v3.Config': envoy_extensions_transport_sockets_tls_cert_selectors_on_demand_secret_v3_Config;

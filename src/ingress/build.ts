@@ -13,6 +13,7 @@ import {
   type PrivateKey,
   type ProxyModel,
 } from '../model/proxy-model.ts';
+import type { Http3Settings } from '../model/settings.ts';
 import { type AcceptOptions, acceptedMemory, deriveAcceptedIngresses } from './accepted.ts';
 import { deriveBackendSecrets } from './backend-secret.ts';
 import { deriveLonelyCanaries } from './canary.ts';
@@ -55,6 +56,8 @@ export interface BuildOptions extends AcceptOptions, StreamOptions {
   readonly defaultSslCertificate?: ObjectKey;
   /** `--tls-on-demand` */
   readonly tlsOnDemand?: boolean;
+  /** `--http3`; not together with `tlsOnDemand`. */
+  readonly http3?: Http3Settings;
   /**
    * Where the proxy stands (label `topology.kubernetes.io/zone` of its node), with `--enable-topology-aware-routing`: Services that
    * ask for it are served by endpoints of this zone. Absent: by all.
@@ -136,7 +139,7 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
   );
   return {
     model: {
-      settings: deriveProxySettings(engine, { globalOptions, globalHeaders }, options.proxy),
+      settings: deriveProxySettings(engine, { globalOptions, globalHeaders }, options),
       listeners,
       streamListeners: streamListeners.listeners,
       virtualHosts,

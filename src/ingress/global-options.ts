@@ -2,10 +2,12 @@ import type { ConfigMap } from '../cluster/objects.ts';
 import type { Engine, Table } from '../derive.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { type ObjectKey, type ObjectRef, objectRef } from '../model/object-ref.ts';
+import type { Http3Settings } from '../model/settings.ts';
 import type { ConfigMapValues } from './config-map/keys.ts';
 import { type ConfigMapReading, DEFAULT_VALUES, readConfigMap } from './config-map/reading.ts';
 import type { ProxyName } from './declaration/support.ts';
 import { diagnose, quote } from './diagnose.ts';
+import { http3Findings } from './http3.ts';
 import type { AcceptancePolicy } from './refusal.ts';
 import { cipherFindings } from './tls-settings.ts';
 
@@ -19,11 +21,17 @@ export interface GlobalOptions {
 
 export const GLOBAL = 'global';
 
+interface GlobalOptionsSources {
+  readonly configMap?: ObjectKey;
+  readonly proxy: ProxyName;
+  readonly http3?: Http3Settings;
+}
+
 /** One unit; without a ConfigMap everything is at its default. */
 export function deriveGlobalOptions(
   engine: Engine,
   configMaps: Table<ConfigMap>,
-  { configMap, proxy }: { readonly configMap?: ObjectKey; readonly proxy: ProxyName },
+  { configMap, proxy, http3 }: GlobalOptionsSources,
 ): Table<GlobalOptions> {
   return engine.derive<GlobalOptions>('global-options', [GLOBAL], (_, read) => {
     if (configMap === undefined) return { values: DEFAULT_VALUES, protective: [], diagnostics: [] };
@@ -35,7 +43,8 @@ export function deriveGlobalOptions(
       return { values: DEFAULT_VALUES, protective: [], diagnostics };
     }
     const found = readConfigMap(data, proxy);
-    const reading = { ...found, findings: [...found.findings, ...cipherFindings(found.values, proxy)] };
+    const more = [...cipherFindings(found.values, proxy), ...http3Findings(found.values, http3)];
+    const reading = { ...found, findings: [...found.findings, ...more] };
     const { values, protective } = reading;
     return { values, protective, diagnostics: report(ref, reading) };
   });

@@ -3,6 +3,7 @@ import {
   DEFAULT_SETTINGS,
   type ForwardedSettings,
   type HeaderSettings,
+  type Http3Settings,
   type ListenerSettings,
   type LogSettings,
   type ProxySettings,
@@ -13,6 +14,7 @@ import { clientSettings, keptConnections, nginxTuning, streamSettings } from './
 import type { ProxyName } from './declaration/support.ts';
 import type { GlobalHeaders } from './global-headers.ts';
 import { GLOBAL, type GlobalOptions } from './global-options.ts';
+import { http3Settings } from './http3.ts';
 import { tlsSettings } from './tls-settings.ts';
 
 interface SettingsSources {
@@ -20,16 +22,29 @@ interface SettingsSources {
   readonly globalHeaders: Table<GlobalHeaders>;
 }
 
+interface SettingsOptions {
+  readonly proxy: ProxyName;
+  /** What `--http3` asks for. */
+  readonly http3?: Http3Settings;
+}
+
 /** One unit: what the ConfigMap says about the proxy as a whole. */
 export function deriveProxySettings(
   engine: Engine,
   { globalOptions, globalHeaders }: SettingsSources,
-  proxy: ProxyName,
+  { proxy, http3 }: SettingsOptions,
 ): Table<ProxySettings> {
   return engine.derive<ProxySettings>('proxy-settings', [SETTINGS], (_, read) => {
     const values = read(globalOptions, GLOBAL)?.values;
     const headers = read(globalHeaders, GLOBAL)?.settings ?? DEFAULT_SETTINGS.headers;
-    return values && { ...settingsOf(values, headers), tls: tlsSettings(values, proxy) };
+    if (values === undefined) return undefined;
+    const served = http3Settings(values, http3);
+    const { listener, ...settings } = settingsOf(values, headers);
+    return {
+      ...settings,
+      listener: { ...listener, ...(served && { http3: served }) },
+      tls: tlsSettings(values, proxy),
+    };
   });
 }
 

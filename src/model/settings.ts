@@ -36,6 +36,18 @@ export interface ListenerSettings {
   readonly ipv6: boolean;
   /** A connection for HTTP begins with a PROXY protocol header that names its client, or it is closed. Absent: it must not. */
   readonly proxyProtocol?: { readonly timeoutSeconds: number };
+  /** HTTP/3 is served on the port for HTTPS, and answers over TLS say so with this port. Absent: it is not. */
+  readonly http3?: Http3Settings;
+}
+
+export interface Http3Settings {
+  /** The UDP port that clients reach, which need not be the one that is bound. */
+  readonly advertisedPort: number;
+}
+
+/** `Alt-Svc` of answers over TLS: clients may come back over HTTP/3, and remember so for a day. */
+export function alternativeService({ advertisedPort }: Http3Settings): string {
+  return `h3=":${advertisedPort}"; ma=86400`;
 }
 
 /** What is believed of what requests say about their way here. */

@@ -108,7 +108,9 @@ function inlineRoutes(filter: Json, inline: Inline): void {
   delete filter['rds'];
 }
 
-function inlineCertificates(tls: Json, inline: Inline): void {
+function inlineCertificates(socket: Json, inline: Inline): void {
+  // Over QUIC there is a message around it.
+  const tls = socket['downstream_tls_context'] ?? socket;
   const context = tls['common_tls_context'] as Json;
   if (context['custom_tls_certificate_selector'] !== undefined) {
     // Nobody can be asked, so the certificate for clients without a server name stands for all.

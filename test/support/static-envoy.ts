@@ -20,12 +20,17 @@ export interface StaticEnvoy {
 const START_DEADLINE_MS = 15_000;
 
 /** A real Envoy that serves these resources without a control plane; resolves when its listeners are open. */
-export async function startStaticEnvoy(resources: Iterable<StaticResource>): Promise<StaticEnvoy> {
+export function startStaticEnvoy(resources: Iterable<StaticResource>): Promise<StaticEnvoy> {
+  return startEnvoyWith((adminSocket) => staticBootstrap(resources, { adminSocket }));
+}
+
+/** The same for a whole bootstrap, in JSON form. */
+export async function startEnvoyWith(bootstrap: (adminSocket: string) => object): Promise<StaticEnvoy> {
   const { path } = await findEnvoy();
   const folder = await mkdtemp(join(tmpdir(), 'static-envoy-'));
   const adminSocket = join(folder, 'admin.sock');
   const config = join(folder, 'bootstrap.json');
-  await writeFile(config, JSON.stringify(staticBootstrap(resources, { adminSocket })), { mode: 0o600 });
+  await writeFile(config, JSON.stringify(bootstrap(adminSocket)), { mode: 0o600 });
   const flags = ['--disable-hot-restart', '--concurrency', '1', '--log-level', 'warning'];
   const child = spawn(path, ['-c', config, ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
   let log = '';

@@ -83,6 +83,15 @@ export const ingressFlags = {
   },
   'http-port': { type: 'number', default: 80, describe: 'Port for HTTP' },
   'https-port': { type: 'number', default: 443, describe: 'Port for HTTPS' },
+  http3: {
+    type: 'boolean',
+    default: false,
+    describe: 'Serve HTTP/3, too: over UDP on the port for HTTPS. Answers over TLS tell clients of it (Alt-Svc)',
+  },
+  'http3-advertised-port': {
+    type: 'number',
+    describe: 'UDP port that clients are told of, where it is not --https-port: that of a Service in front',
+  },
 } as const satisfies Flags;
 
 /** What only a running control plane can honour, because it depends on where it runs. */

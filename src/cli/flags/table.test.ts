@@ -102,7 +102,7 @@ describe('the table of flags', () => {
       .filter((group) => group.commands.includes(command))
       .flatMap(({ flags }) => Object.keys(flags));
     expect(names.toSorted()).toEqual([...new Set(names)].toSorted());
-    expect(names.filter((name) => !/^[a-z][a-z-]*$/.test(name))).toEqual([]);
+    expect(names.filter((name) => !/^[a-z][a-z0-9-]*$/.test(name))).toEqual([]);
   });
 
   test('describes every flag', () => {
