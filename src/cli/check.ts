@@ -44,7 +44,7 @@ export async function check(args: CheckArguments): Promise<number> {
 }
 
 async function reportOn(args: CheckArguments): Promise<CheckReport> {
-  const options = translateBuildOptions(args, args.proxy, await generateCertificate());
+  const options = translateBuildOptions(args, args.proxy, await generateCertificate('ECDSA'));
   const fromFolder = args.manifests.length > 0;
   const build = { ...options, classNameWithoutObjects: fromFolder };
   const loop = createLoop({ build, publisher: (engine, model) => diagnosing(args.proxy, engine, model) });

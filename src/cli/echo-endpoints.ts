@@ -3,6 +3,7 @@ import type { KubernetesObject } from '../cluster/objects.ts';
 import { createEcho } from '../files/echo.ts';
 import { referencedServicePorts, type ServicePortRef, servicePortKey } from '../files/service-ports.ts';
 import { objectKey } from '../model/object-ref.ts';
+import { echoPair } from './generated-certificate.ts';
 
 /** How long the echo backend goes on answering for what nobody refers to any more: routes are still on their way. */
 const RELEASE_DELAY_MS = 5_000;
@@ -28,7 +29,7 @@ export function createEchoEndpoints(
   always: ReadonlyMap<string, LocalEndpoints>,
   defaultBackendService: string | undefined,
 ): EchoEndpoints {
-  const echo = createEcho();
+  const echo = createEcho(echoPair);
   const refsByObject = new Map<string, readonly ServicePortRef[]>();
   const references = new Map<string, Reference>();
 

@@ -47,7 +47,7 @@ export async function translateToNginx(
   args: SourceArguments & IngressArguments & { readonly nginxTemplate?: string },
   { emit = SOME_NGINX, zone }: NginxTranslateOptions = {},
 ): Promise<NginxTranslation> {
-  const generated = await generateCertificate();
+  const generated = await generateCertificate('ECDSA');
   const { accessLog, ...others } = emit;
   const options = { ...others, ipv6: true, ...(args.accessLog && accessLog !== undefined && { accessLog }) };
   let emitter: NginxEmitter | undefined;

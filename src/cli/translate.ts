@@ -80,7 +80,7 @@ export async function translateManifests(
   args: SourceArguments & IngressArguments,
   options: TranslateOptions = {},
 ): Promise<Translation> {
-  const generatedCertificate = await generateCertificate();
+  const generatedCertificate = await generateCertificate('ECDSA');
   const pipeline = createPipeline({
     build: translateBuildOptions(args, 'envoy', generatedCertificate, options.zone),
     emit: { ipv6: true, accessLog: args.accessLog, routeSharding: args.routeSharding },

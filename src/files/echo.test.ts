@@ -1,7 +1,11 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
+import { Agent } from 'node:https';
 import { connect } from 'node:net';
+import { text as streamText } from 'node:stream/consumers';
 import { afterEach, expect, it } from 'vitest';
+import { echoPair } from '../cli/generated-certificate.ts';
 import type { Ingress } from '../cluster/objects.ts';
 import type { Address } from '../model/proxy-model.ts';
 import { createEcho } from './echo.ts';
@@ -9,7 +13,7 @@ import { referencedServicePorts } from './service-ports.ts';
 
 const web = { namespace: 'shop', service: 'web', port: 'http' };
 const api = { namespace: 'shop', service: 'api', port: '8080' };
-const echo = createEcho();
+const echo = createEcho(echoPair);
 afterEach(() => echo.close());
 
 async function listenFor(ref: typeof web): Promise<Address> {
@@ -135,4 +139,72 @@ it('lists the Service ports of an Ingress', () => {
     { namespace: 'shop', service: 'web', port: '80' },
     { namespace: 'shop', service: 'web', port: 'http' },
   ]);
+});
+
+it('speaks TLS and HTTP/2 on the same port, and says so', async () => {
+  const { ip, port } = await listenFor(web);
+  const http1 = request({
+    host: ip,
+    port,
+    protocol: 'https:',
+    agent: new Agent({ rejectUnauthorized: false, servername: 'pod.example.com' }),
+    headers: { host: 'a' },
+  }).end();
+  const [response] = await once(http1, 'response');
+  expect(JSON.parse(await streamText(response))).toMatchObject({
+    service: 'shop/web',
+    tls: { serverName: 'pod.example.com' },
+  });
+  const plain = await askHttp2(connectHttp2(`http://${ip}:${port}`));
+  expect(plain).toMatchObject({
+    protocol: 'HTTP/2',
+    method: 'PUT',
+    path: '/x',
+    headers: { host: 'b', twice: '1, 2' },
+    body: { text: 'hello' },
+  });
+  expect(plain).not.toHaveProperty('tls');
+  const secure = await askHttp2(connectHttp2(`https://${ip}:${port}`, { rejectUnauthorized: false }));
+  expect(secure).toMatchObject({ protocol: 'HTTP/2', tls: { serverName: '' } });
+});
+
+async function askHttp2(session: ClientHttp2Session): Promise<unknown> {
+  const stream = session.request({ ':method': 'PUT', ':path': '/x', ':authority': 'b', twice: ['1', '2'] });
+  stream.end('hello');
+  const text = await streamText(stream);
+  session.close();
+  return JSON.parse(text);
+}
+
+it.each([
+  ['HTTP/1.1', 'PR', 'OPFIND / HTTP/1.1\r\nhost: a\r\n\r\n', 'HTTP/1.1 200 OK'],
+  // An empty frame of SETTINGS, which is answered by one.
+  ['HTTP/2', 'PRI * HTT', 'P/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', '\x04\0\0\0\0\0'],
+])('waits until it is clear that it is %s', async (_, begin, rest, answer) => {
+  const { ip, port } = await listenFor(web);
+  const socket = connect(port, ip);
+  socket.setNoDelay(true);
+  await new Promise((resolve) => socket.write(begin, 'latin1', resolve));
+  let received = '';
+  socket.on('data', (chunk: Buffer) => {
+    received += chunk.toString('latin1');
+  });
+  await new Promise((resolve) => socket.write(rest, 'latin1', resolve));
+  await expect.poll(() => received).toContain(answer);
+  socket.destroy();
+});
+
+it('tells a client of gRPC whom it has called', async () => {
+  const { ip, port } = await listenFor(web);
+  const session = connectHttp2(`http://${ip}:${port}`);
+  const stream = session.request({ ':method': 'POST', ':path': '/shop.Cart/Add', 'content-type': 'application/grpc' });
+  stream.end();
+  const [headers] = await once(stream, 'response');
+  session.destroy();
+  expect(headers).toMatchObject({
+    ':status': 200,
+    'content-type': 'application/grpc',
+    'grpc-status': '12',
+    'grpc-message': 'shop/web%20(port%20http)%20was%20called%20for%20/shop.Cart/Add',
+  });
 });

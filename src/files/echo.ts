@@ -1,8 +1,14 @@
 /** The built-in backend of `--echo`: answers for Services and shows what they would have received. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import type { LocalEndpointsKey } from '../cluster/cluster-state.ts';
 import type { Address } from '../model/proxy-model.ts';
+import {
+  type EchoListener,
+  type EchoRequest,
+  type EchoResponse,
+  listenForEcho,
+  type ServerPair,
+} from './echo-listener.ts';
 import { echoWebSocket, isWebSocketRequest } from './echo-websocket.ts';
 import { type ServicePortRef, servicePortKey } from './service-ports.ts';
 
@@ -26,25 +32,35 @@ export interface EchoAnswer {
   readonly path: string;
   /** What follows the question mark; absent without one. */
   readonly query?: string;
+  /** Absent for HTTP/1. */
+  readonly protocol?: 'HTTP/2';
+  /** Absent without TLS; the server name is empty where the handshake had none. */
+  readonly tls?: { readonly serverName: string };
   /** By lower-case name; values of repeated headers are joined by commas. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: { readonly bytes: number; readonly text?: string };
 }
 
-interface Listening {
-  readonly server: Server;
-  readonly sockets: ReadonlySet<Socket>;
-}
-
-/** Longer than a proxy keeps an idle connection, so that it never sends a request into one that is being closed; ms. */
-const KEEP_ALIVE_TIMEOUT = 120_000;
-/** More than a proxy lets through; bytes. */
-const MAX_HEADER_SIZE = 256 * 1024;
 /** Bodies up to this size are shown; bytes. */
 const SHOWN_BODY_SIZE = 16 * 1024;
 
-export function createEcho(): Echo {
-  const all = new Map<LocalEndpointsKey, Promise<Listening>>();
+/** @param makePair what clients with TLS are shown; it is asked for once. */
+export function createEcho(makePair: () => Promise<ServerPair>): Echo {
+  const all = new Map<LocalEndpointsKey, Promise<EchoListener>>();
+  let pair: Promise<ServerPair> | undefined;
+
+  async function listen(ref: ServicePortRef): Promise<EchoListener> {
+    pair ??= makePair();
+    return listenForEcho({
+      pair: await pair,
+      onRequest: (request, response) => answer(ref, request, response),
+      onUpgrade(request, socket, head) {
+        socket.on('error', () => socket.destroy());
+        if (isWebSocketRequest(request)) echoWebSocket(request, socket, head, [`x-echo-service: ${serviceOf(ref)}`]);
+        else socket.end('HTTP/1.1 501 Not Implemented\r\ncontent-length: 0\r\nconnection: close\r\n\r\n');
+      },
+    });
+  }
 
   async function ensure(refs: Iterable<ServicePortRef>): Promise<ReadonlyMap<LocalEndpointsKey, Address>> {
     const addresses: Promise<readonly [LocalEndpointsKey, Address]>[] = [];
@@ -52,7 +68,7 @@ export function createEcho(): Echo {
       const key = servicePortKey(ref);
       const listening = all.get(key) ?? listen(ref);
       all.set(key, listening);
-      addresses.push(listening.then(({ server }) => [key, addressOf(server)]));
+      addresses.push(listening.then(({ address }) => [key, address]));
     }
     return new Map(await Promise.all(addresses));
   }
@@ -61,55 +77,19 @@ export function createEcho(): Echo {
     const key = servicePortKey(ref);
     const listening = all.get(key);
     all.delete(key);
-    const server = (await listening)?.server;
-    server?.close();
-    server?.closeIdleConnections();
+    (await listening)?.release();
   }
 
   async function close(): Promise<void> {
     const listening = await Promise.all(all.values());
     all.clear();
-    await Promise.all(listening.map(closeNow));
+    await Promise.all(listening.map((listener) => listener.close()));
   }
 
   return { ensure, release, close };
 }
 
-async function listen(ref: ServicePortRef): Promise<Listening> {
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_TIMEOUT, maxHeaderSize: MAX_HEADER_SIZE });
-  // Streams may last as long as they like.
-  server.requestTimeout = 0;
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
-  server.on('request', (request, response) => answer(ref, request, response));
-  server.on('upgrade', (request, socket, head) => {
-    socket.on('error', () => socket.destroy());
-    if (isWebSocketRequest(request)) echoWebSocket(request, socket, head, [`x-echo-service: ${serviceOf(ref)}`]);
-    else socket.end('HTTP/1.1 501 Not Implemented\r\ncontent-length: 0\r\nconnection: close\r\n\r\n');
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  return { server, sockets };
-}
-
-function addressOf(server: Server): Address {
-  // A TCP server that listens has no other kind of address.
-  const { address, port } = server.address() as AddressInfo;
-  return { ip: address, port };
-}
-
-async function closeNow({ server, sockets }: Listening): Promise<void> {
-  const closed = new Promise((resolve) => server.close(resolve));
-  for (const socket of sockets) socket.destroy();
-  await closed;
-}
-
-function answer(ref: ServicePortRef, request: IncomingMessage, response: ServerResponse): void {
+function answer(ref: ServicePortRef, request: EchoRequest, response: EchoResponse): void {
   const shown: Buffer[] = [];
   let bytes = 0;
   request.on('data', (chunk: Buffer) => {
@@ -118,6 +98,10 @@ function answer(ref: ServicePortRef, request: IncomingMessage, response: ServerR
     else shown.length = 0;
   });
   request.on('end', () => {
+    if (request.headers['content-type']?.startsWith('application/grpc')) {
+      refuseCall(ref, request, response);
+      return;
+    }
     const text = bytes > 0 && bytes <= SHOWN_BODY_SIZE ? utf8(Buffer.concat(shown)) : undefined;
     const body = `${JSON.stringify(describe(ref, request, { bytes, ...(text !== undefined && { text }) }), null, 2)}\n`;
     response.setHeader('content-type', 'application/json');
@@ -125,7 +109,15 @@ function answer(ref: ServicePortRef, request: IncomingMessage, response: ServerR
   });
 }
 
-function describe(ref: ServicePortRef, request: IncomingMessage, body: EchoAnswer['body']): EchoAnswer {
+/** A client of gRPC learns who was called, in the only form in which it shows text. */
+function refuseCall(ref: ServicePortRef, request: EchoRequest, response: EchoResponse): void {
+  const message = `${serviceOf(ref)} (port ${ref.port}) was called for ${request.url ?? ''}`;
+  const unimplemented = { 'content-type': 'application/grpc', 'grpc-status': '12', 'grpc-message': encodeURI(message) };
+  for (const [name, value] of Object.entries(unimplemented)) response.setHeader(name, value);
+  response.end();
+}
+
+function describe(ref: ServicePortRef, request: EchoRequest, body: EchoAnswer['body']): EchoAnswer {
   const url = request.url ?? '';
   const question = url.indexOf('?');
   return {
@@ -134,15 +126,24 @@ function describe(ref: ServicePortRef, request: IncomingMessage, body: EchoAnswe
     method: request.method ?? '',
     path: question < 0 ? url : url.slice(0, question),
     ...(question >= 0 && { query: url.slice(question + 1) }),
+    ...(request.httpVersionMajor === 2 && { protocol: 'HTTP/2' }),
+    ...('encrypted' in request.socket && { tls: { serverName: (request.socket as TLSSocket).servername || '' } }),
     headers: joinedHeaders(request),
     body,
   };
 }
 
 /** Of every header all values: Node's own `headers` drops the second of some. */
-function joinedHeaders(request: IncomingMessage): Readonly<Record<string, string>> {
+function joinedHeaders(request: EchoRequest): Readonly<Record<string, string>> {
   const headers = new Map<string, string>();
-  for (const [name, values = []] of Object.entries(request.headersDistinct)) headers.set(name, values.join(', '));
+  const { rawHeaders } = request;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = (rawHeaders[at] ?? '').toLowerCase();
+    const value = rawHeaders[at + 1] ?? '';
+    // HTTP/2 has no other name for it.
+    const key = name === ':authority' ? 'host' : name;
+    if (!key.startsWith(':')) headers.set(key, headers.has(key) ? `${headers.get(key)}, ${value}` : value);
+  }
   return Object.fromEntries(headers);
 }
 

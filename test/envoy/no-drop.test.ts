@@ -1,5 +1,6 @@
 /** No reload, no drop: a change fails no request and closes no connection that it does not concern. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { echoPair } from '../../src/cli/generated-certificate.ts';
 import { createEcho, type Echo } from '../../src/files/echo.ts';
 import type { Address } from '../../src/model/proxy-model.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
@@ -20,7 +21,7 @@ let gateway: Gateway;
 let probe: Probe;
 
 beforeAll(async () => {
-  echo = createEcho();
+  echo = createEcho(echoPair);
   const refs = Array.from({ length: 8 }, (_, pod) => ({ namespace: 'default', service: 'own', port: String(pod) }));
   pods = [...(await echo.ensure(refs)).values()];
   pairs = await Promise.all(

@@ -1,5 +1,6 @@
 /** Shards are divided and joined, and what stands in them changes, while requests go on: none may fail. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { echoPair } from '../../src/cli/generated-certificate.ts';
 import { hostKey } from '../../src/envoy/parity-hash.ts';
 import { createEcho, type Echo } from '../../src/files/echo.ts';
 import { typeUrls } from '../../src/xds/resource.ts';
@@ -19,7 +20,7 @@ let gateway: Gateway;
 let probe: Probe;
 
 beforeEach(async () => {
-  echo = createEcho();
+  echo = createEcho(echoPair);
   const [address] = (await echo.ensure([{ namespace: 'default', service: 'own', port: '80' }])).values();
   gateway = await startGateway({
     emit: { routeSharding: true },

@@ -1,6 +1,7 @@
 /** What a reload costs clients: nothing on new connections. And how often there is one: only where nothing less is enough. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { echoPair } from '../../src/cli/generated-certificate.ts';
 import { createEcho, type Echo } from '../../src/files/echo.ts';
 import type { Address } from '../../src/model/proxy-model.ts';
 import type { NginxConfig } from '../../src/nginx/config.ts';
@@ -26,7 +27,7 @@ let load: Load;
 let wanted: NginxConfig[];
 
 beforeAll(async () => {
-  echo = createEcho();
+  echo = createEcho(echoPair);
   const refs = Array.from({ length: 8 }, (_, pod) => ({ namespace: 'default', service: 'own', port: String(pod) }));
   pods = [...(await echo.ensure(refs)).values()];
   pairs = await Promise.all(Array.from({ length: 4 }, () => makePair(['*.tenant.example.com'])));

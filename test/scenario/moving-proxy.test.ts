@@ -7,6 +7,7 @@ import { createServer, connect as netConnect, type Server, type Socket } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { echoPair } from '../../src/cli/generated-certificate.ts';
 import { createEcho, type Echo } from '../../src/files/echo.ts';
 import { type Command, startCommand } from '../support/command.ts';
 import { type Edge, startEdge } from '../support/edge.ts';
@@ -38,7 +39,7 @@ const started: Command[] = [];
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'moving-test-'));
-  echo = createEcho();
+  echo = createEcho(echoPair);
 });
 afterEach(async () => {
   await edge?.stop();

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { issueLeaf, type KeyPair, makeAuthority } from '../../src/cli/certificate-authority.ts';
 import { type CertificateKeeper, keepInFolder } from '../../src/cli/certificate-keeper.ts';
+import { echoPair } from '../../src/cli/generated-certificate.ts';
 import { DEFAULT_CLIENT } from '../../src/cli/xds-tls.ts';
 import { createEcho, type Echo } from '../../src/files/echo.ts';
 import { type Command, runCommand, startCommand } from '../support/command.ts';
@@ -37,7 +38,7 @@ beforeEach(async () => {
   pki = join(folder, 'pki');
   keeper = keepInFolder(pki);
   await mkdir(join(folder, 'manifests'));
-  echo = createEcho();
+  echo = createEcho(echoPair);
   const [http = 0, https = 0, health = 0] = await freePorts(3);
   ports = { http, https, health };
   await write('world', await world());

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { echoPair } from '../../src/cli/generated-certificate.ts';
 import { createEcho, type Echo } from '../../src/files/echo.ts';
 import { type Command, startCommand } from '../support/command.ts';
 import { callOnce } from '../support/discovery-client.ts';
@@ -37,7 +38,7 @@ beforeEach(async () => {
   manifests = join(folder, 'manifests');
   socket = join(folder, 'xds.sock');
   await mkdir(manifests);
-  echo = createEcho();
+  echo = createEcho(echoPair);
   const [http = 0, https = 0, health = 0] = await freePorts(3);
   ports = { http, https, health };
   const objects = await shop();

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { echoPair } from '../../src/cli/generated-certificate.ts';
 import { createEcho, type Echo } from '../../src/files/echo.ts';
 import { DEFAULT_CERTIFICATE } from '../../src/model/proxy-model.ts';
 import { type Command, runCommand, startCommand } from '../support/command.ts';
@@ -34,7 +35,7 @@ beforeEach(async () => {
   manifests = join(folder, 'manifests');
   socket = join(folder, 'xds.sock');
   await mkdir(manifests);
-  echo = createEcho();
+  echo = createEcho(echoPair);
   const [http = 0, https = 0, health = 0] = await freePorts(3);
   ports = { http, https, health };
   await write('web', await shop());
