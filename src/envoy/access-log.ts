@@ -3,7 +3,8 @@ import type {
   envoy_config_accesslog_v3_AccessLogFilter as AccessLogFilter,
 } from '../gen/messages.ts';
 import type { RequestLog, TextPattern } from '../model/settings.ts';
-import { literal } from './format.ts';
+import { CEL_FORMATTER, CEL_STRINGS } from './cel.ts';
+import { literal, REQUEST_URI } from './format.ts';
 import { logOperator, seconds } from './log-variables.ts';
 import { INGRESS_METADATA } from './policies/log.ts';
 
@@ -49,7 +50,7 @@ export function accessLog({ format, escape: how, skip }: RequestLog): AccessLog 
 
 /** Not what a route says is not to be logged, nor the paths that are skipped. */
 function isLogged(skip: readonly TextPattern[]): AccessLogFilter {
-  const path = 'request.path';
+  const path = `string(${REQUEST_URI})`;
   const skipped = skip.map((pattern) => `${path}.matches(${quoted(expressionOf(pattern))})`);
   const metadata = 'xds.route_metadata.filter_metadata';
   const off = `'${INGRESS_METADATA}' in ${metadata} && 'log' in ${metadata}['${INGRESS_METADATA}']`;
@@ -60,6 +61,7 @@ function isLogged(skip: readonly TextPattern[]): AccessLogFilter {
       typed_config: {
         '@type': 'type.googleapis.com/envoy.extensions.access_loggers.filters.cel.v3.ExpressionFilter',
         expression: conditions.join(' && '),
+        ...(skip.length > 0 && { cel_config: CEL_STRINGS }),
       },
     },
   };
@@ -83,15 +85,7 @@ function stdoutLog(line: string): AccessLog {
       '@type': 'type.googleapis.com/envoy.extensions.access_loggers.stream.v3.StdoutAccessLog',
       log_format: {
         text_format_source: { inline_string: `${line}\n` },
-        formatters: [
-          {
-            name: 'envoy.formatter.cel',
-            typed_config: {
-              '@type': 'type.googleapis.com/envoy.extensions.formatter.cel.v3.Cel',
-              cel_config: { enable_string_conversion: true, enable_string_concat: true, enable_string_functions: true },
-            },
-          },
-        ],
+        formatters: [CEL_FORMATTER],
       },
     },
   };

@@ -1,9 +1,20 @@
 import { parseForRe2 } from '../model/re2-pattern.ts';
 import type { Template, Variable } from '../model/template.ts';
+import { HOST_WITHOUT_PORT } from './cel.ts';
+import { asItCame } from './filters/original-request.ts';
 
-/** A template as a format string of Envoy, for headers and redirects. What is not there is written as nothing. */
+/** A template as a format string of Envoy, for requests and redirects. What is not there is written as nothing. */
 export function formatString(template: Template): string {
-  return template.map((part) => (typeof part === 'string' ? literal(part) : operator(part))).join('');
+  return written(template, operator);
+}
+
+/** The same for answers, which are made when path and host of a request are already those that a backend got. */
+export function answerFormatString(template: Template): string {
+  return written(template, answerOperator);
+}
+
+function written(template: Template, operatorOf: (variable: Variable) => string): string {
+  return template.map((part) => (typeof part === 'string' ? literal(part) : operatorOf(part))).join('');
 }
 
 /** Text that stands for itself in a format string. */
@@ -11,19 +22,38 @@ export function literal(text: string): string {
   return text.replaceAll('%', '%%');
 }
 
-/** The host of a request without its port, as the client wrote it: Envoy has nothing that turns a header to lower case. */
-export const HOST = "%CEL(re.extract(request.host, '^(.*?)(?::[0-9]+)?$', '\\\\1'))%";
+/** The host that counts, without its port, as it was written: Envoy has nothing that turns a header to lower case. */
+export const HOST = `%CEL(${HOST_WITHOUT_PORT})%`;
 
 const ON_USUAL_PORT = 'destination.port in [80, 443]';
+
+/** The host that counts: what a load balancer says of it where that is believed. */
+export const BEST_HTTP_HOST = asItCame('ingress.best-host', asItCame('ingress.authority', 'request.host'));
+
+/** Path and query as the client sent them, also when a backend has got others. */
+export const REQUEST_URI = asItCame('ingress.path', 'request.path');
 
 /** Path and query without a slash at their very end. */
 export const TRIMMED_REQUEST_URI = "%CEL(re.extract(request.path, '^(.*?)/?$', '\\\\1'))%";
 
+function answerOperator(part: Variable): string {
+  switch (part.variable) {
+    case 'best_http_host':
+      return `%CEL(${BEST_HTTP_HOST})%`;
+    case 'request_uri':
+      return `%CEL(${REQUEST_URI})%`;
+    default:
+      return operator(part);
+  }
+}
+
 function operator({ variable, argument = '' }: Variable): string {
   switch (variable) {
     case 'host':
-      return HOST;
+      return `%CEL(${asItCame('ingress.host', HOST_WITHOUT_PORT)})%`;
     case 'http_host':
+      return `%CEL(${asItCame('ingress.authority', 'request.host')})%`;
+    case 'best_http_host':
       return '%REQ(:AUTHORITY)%';
     case 'scheme':
     case 'forwarded_scheme':

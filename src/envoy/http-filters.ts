@@ -13,12 +13,13 @@ import { BLOCKED_CLIENTS } from './filters/blocked-clients.ts';
 import { BODY_SIZE_LIMIT } from './filters/body-size-limit.ts';
 import { FORWARDED_HOST } from './filters/forwarded-host.ts';
 import { HASH_KEY } from './filters/hash-key.ts';
+import { originalRequest } from './filters/original-request.ts';
 import { PACE } from './filters/pace.ts';
 import { requestCheck } from './filters/request-check.ts';
 import { ROUTER } from './filters/router.ts';
 import { STATEFUL_SESSION } from './filters/stateful-session.ts';
 
-/** Behind the check of requests. */
+/** Behind the check of requests and what notes how they came. */
 const ALL_FILTERS: readonly HttpFilter[] = [
   BLOCKED_CLIENTS,
   BODY_SIZE_LIMIT,
@@ -33,7 +34,11 @@ const ALL_FILTERS: readonly HttpFilter[] = [
 
 export function httpFilters(settings: ProxySettings): readonly HttpFilter[] {
   const { trustsHeaders } = settings.forwarded;
-  return [requestCheck(settings), ...ALL_FILTERS.filter((filter) => filter !== FORWARDED_HOST || trustsHeaders)];
+  return [
+    requestCheck(settings),
+    originalRequest(settings),
+    ...ALL_FILTERS.filter((filter) => filter !== FORWARDED_HOST || trustsHeaders),
+  ];
 }
 
 /** Whether routes that say nothing about a filter are served without it. */

@@ -1,5 +1,8 @@
 /** What Envoy writes for the variables of nginx in a format of the access log. */
 import type { LogEscape, LogVariable, LogVariableName } from '../model/log-format.ts';
+import { HOST_WITHOUT_PORT } from './cel.ts';
+import { asItCame } from './filters/original-request.ts';
+import { BEST_HTTP_HOST, REQUEST_URI } from './format.ts';
 import { INGRESS_METADATA } from './policies/log.ts';
 
 /**
@@ -16,6 +19,9 @@ type Form =
 const WAS_SENT = "upstream.address != ''";
 const HAS_CLUSTER = 'has(xds.cluster_name)';
 
+/** As nginx writes it. */
+const PROTOCOL = "(request.protocol in ['HTTP/2', 'HTTP/3'] ? request.protocol + '.0' : request.protocol)";
+
 /** Where the `X-Forwarded-For` of a client is kept. */
 const AS_IT_CAME = 'x-original-forwarded-for';
 
@@ -29,23 +35,24 @@ const CANARY = "(xds.cluster_name.split('~')[0] + '@').split('@')[1]";
 const FORMS: { readonly [N in LogVariableName]: Form | ((argument: string) => Form) } = {
   arg: (name) => ({
     cel: `re.extract('&' + request.query, '^.*?&${name}=([^&]*).*$', '\\\\1')`,
-    when: `('&' + request.query).matches('&${name}=')`,
+    when: `request.query.contains('${name}=') && ('&' + request.query).matches('&${name}=')`,
     client: true,
   }),
   args: { cel: 'request.query', when: "request.query != ''", client: true },
+  best_http_host: { cel: `string(${BEST_HTTP_HOST})`, client: true },
   body_bytes_sent: { operator: '%BYTES_SENT%' },
   bytes_sent: { cel: 'string(response.total_size)' },
   content_length: requestHeader('content-length'),
   content_type: requestHeader('content-type'),
   cookie: (name) => ({
     cel: `re.extract('; ' + request.headers['cookie'], '^.*?; ${name}=([^;]*).*$', '\\\\1')`,
-    when: `'cookie' in request.headers && ('; ' + request.headers['cookie']).matches('; ${name}=')`,
+    when: `'cookie' in request.headers && request.headers['cookie'].contains('${name}=') && ('; ' + request.headers['cookie']).matches('; ${name}=')`,
     client: true,
   }),
-  host: { cel: "re.extract(request.host, '^(.*?)(?::[0-9]+)?$', '\\\\1').lowerAscii()", client: true },
+  host: { cel: `string(${asItCame('ingress.host', `${HOST_WITHOUT_PORT}.lowerAscii()`)})`, client: true },
   hostname: { operator: '%HOSTNAME%' },
   http: (name) => requestHeader(headerName(name)),
-  http_host: { cel: 'request.host', client: true },
+  http_host: { cel: `string(${asItCame('ingress.authority', 'request.host')})`, client: true },
   https: { cel: "request.scheme == 'https' ? 'on' : ''" },
   ingress_name: {
     cel: `xds.route_metadata.filter_metadata['${INGRESS_METADATA}']['ingress']`,
@@ -65,17 +72,17 @@ const FORMS: { readonly [N in LogVariableName]: Form | ((argument: string) => Fo
   remote_port: { cel: 'string(source.port)' },
   remote_user: { missing: true },
   req_id: requestHeader('x-request-id'),
-  request: { cel: "request.method + ' ' + request.path + ' ' + request.protocol", client: true },
+  request: { cel: `request.method + ' ' + string(${REQUEST_URI}) + ' ' + ${PROTOCOL}`, client: true },
   request_length: { cel: 'string(request.total_size)' },
   request_method: { operator: '%REQ(:METHOD)%' },
   request_time: { cel: seconds('request.duration') },
-  request_uri: { cel: 'request.path', client: true },
+  request_uri: { cel: `string(${REQUEST_URI})`, client: true },
   scheme: { operator: '%REQ(X-FORWARDED-PROTO)%' },
   sent_http: (name) => responseHeader(headerName(name)),
   server_addr: { operator: '%DOWNSTREAM_LOCAL_ADDRESS_WITHOUT_PORT%' },
   server_name: { cel: "xds.virtual_host_name == '*' ? '_' : xds.virtual_host_name" },
   server_port: { operator: '%DOWNSTREAM_LOCAL_PORT%' },
-  server_protocol: { operator: '%PROTOCOL%' },
+  server_protocol: { cel: PROTOCOL },
   service_name: { cel: `${CLUSTER}.split('/')[1]`, when: HAS_CLUSTER },
   service_port: { cel: `${CLUSTER}.split('/')[2]`, when: HAS_CLUSTER },
   ssl_cipher: { operator: '%DOWNSTREAM_TLS_CIPHER%' },

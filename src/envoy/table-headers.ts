@@ -7,7 +7,7 @@ import {
 import type { HeaderTemplate } from '../model/headers.ts';
 import type { HeaderSettings, ProxySettings } from '../model/settings.ts';
 import { isConstant } from '../model/template.ts';
-import { formatString } from './format.ts';
+import { answerFormatString, formatString } from './format.ts';
 import { headersOverTls, overwrite, REQUEST_HEADERS_TO_REMOVE, requestHeaders } from './headers.ts';
 
 type HeaderFields = Pick<
@@ -31,7 +31,7 @@ export function tableHeaders(
     response_headers_to_add: [
       ...(secure ? headersOverTls(settings) : []),
       ...(server === 'none' ? [] : [SERVER[server]]),
-      ...response.set.map(setHeader),
+      ...response.set.map(({ name, value }) => overwrite(name, answerFormatString(value))),
     ],
     response_headers_to_remove: [
       // Backends do not tell clients what they run.
@@ -41,7 +41,7 @@ export function tableHeaders(
     ],
     request_headers_to_add: [
       ...requestHeaders(forwarded).filter(({ header }) => !replaced.has(lowerCase(header?.key ?? ''))),
-      ...request.set.map(setHeader),
+      ...request.set.map(({ name, value }) => overwrite(name, formatString(value))),
     ],
     request_headers_to_remove: [...REQUEST_HEADERS_TO_REMOVE, ...request.remove, ...computedHeaders(request.set)],
     // What a route says about a header counts more than what stands here.
@@ -53,10 +53,6 @@ const SERVER: Readonly<Record<Exclude<HeaderSettings['server'], 'none'>, HeaderV
   proxy: overwrite('server', 'nginx'),
   backend: { header: { key: 'server', value: 'nginx' }, append_action: AppendAction.ADD_IF_ABSENT },
 };
-
-function setHeader({ name, value }: HeaderTemplate): HeaderValueOption {
-  return overwrite(name, formatString(value));
-}
 
 /**
  * Envoy sets nothing where a value turns out empty, so that what a client says would count: it is removed first. Not so what a

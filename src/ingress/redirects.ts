@@ -39,7 +39,7 @@ function nameOf(host: HostName): TemplatePart {
 
 /** The redirect of exactly `/` to a path, at the host as the client has written it. */
 export function appRootAction(path: Template): RouteAction {
-  return { kind: 'redirect', status: 302, location: [SCHEME, '://', { variable: 'http_host' }, ...path] };
+  return { kind: 'redirect', status: 302, location: [SCHEME, '://', { variable: 'best_http_host' }, ...path] };
 }
 
 /**

@@ -10,6 +10,7 @@ export interface LogVariable {
 /** What a proxy can say of a request. */
 export const logVariableNames = [
   'args',
+  'best_http_host',
   'body_bytes_sent',
   'bytes_sent',
   'content_length',
@@ -65,7 +66,6 @@ export type LogVariableName = (typeof logVariableNames)[number];
 
 /** Other names of the same. */
 const ALIASES: Readonly<Record<string, LogVariableName>> = {
-  best_http_host: 'http_host',
   document_uri: 'uri',
   proxy_protocol_addr: 'remote_addr',
   query_string: 'args',

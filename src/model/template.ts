@@ -11,13 +11,15 @@ export interface Variable {
 }
 
 /**
- * `host`: without the port, lower case. `http_host`: as the client wrote it. `request_uri`: path and query as they came. `uri`: the
+ * `host`: without the port, lower case. `http_host`: as the client wrote it. `best_http_host`: what a load
+ * balancer says of it, where that is believed. `request_uri`: path and query as they came. `uri`: the
  * path. `args`: the query without `?`. `is_args`: `?` where there is a query. `remote_addr`: the client. `http`, `arg` and `cookie`: a
  * header of the request, a parameter of its query, a cookie.
  */
 export const variableNames = [
   'host',
   'http_host',
+  'best_http_host',
   'scheme',
   'request_uri',
   'uri',

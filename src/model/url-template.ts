@@ -1,6 +1,6 @@
 /** Targets of redirects that are whole URLs. */
 import type { CapturingTemplate } from './proxy-model.ts';
-import type { TemplatePart } from './template.ts';
+import type { TemplatePart, VariableName } from './template.ts';
 
 export interface UrlTemplate {
   /** Absent: that of the request. */
@@ -55,5 +55,7 @@ export function hostAndPort(authority: UrlTemplate['authority']): HostAndPort | 
 }
 
 function isRequestHost(part: CapturingTemplate[number] | undefined): part is TemplatePart {
-  return typeof part === 'object' && 'variable' in part && (part.variable === 'host' || part.variable === 'http_host');
+  return typeof part === 'object' && 'variable' in part && REQUEST_HOSTS.has(part.variable);
 }
+
+const REQUEST_HOSTS: ReadonlySet<VariableName> = new Set(['host', 'http_host', 'best_http_host']);

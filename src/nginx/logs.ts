@@ -20,13 +20,11 @@ export function logSettings(
   return { errorLogLevel: errors, ...(accessLog && { accessLog }), ...(streams && { streamLog: file }) };
 }
 
-/** Where the template has another name for it. */
-const NAMES: Readonly<Record<string, string>> = { http_host: 'best_http_host' };
 /** What a client can put a line break into by encoding it. */
-const ON_ONE_LINE: Readonly<Record<string, string>> = { ...NAMES, remote_user: 'line_user', uri: 'line_uri' };
+const ON_ONE_LINE: Readonly<Record<string, string>> = { remote_user: 'line_user', uri: 'line_uri' };
 
 function expanded(format: LogFormat, escaping: LogEscape): Expanded {
-  const names = escaping === 'none' ? ON_ONE_LINE : NAMES;
+  const names: Readonly<Record<string, string>> = escaping === 'none' ? ON_ONE_LINE : {};
   return new Expanded(
     format.map((part) => {
       if (typeof part === 'string') return part;

@@ -4,7 +4,6 @@ import { Expanded } from './quote.ts';
 
 /** Where nginx, or the template, has another name for it. */
 const NAMES: Partial<Readonly<Record<VariableName, string>>> = {
-  http_host: 'best_http_host',
   request_id: 'req_id',
   forwarded_scheme: 'pass_access_scheme',
   forwarded_port: 'pass_port',

@@ -29,6 +29,7 @@ async function world(data: Readonly<Record<string, string>>): Promise<World> {
       host('web'),
       host('gone'),
       host('own', { 'custom-headers': 'own' }),
+      host('moved', { 'rewrite-target': '/inside', 'upstream-vhost': 'inside.example.com' }),
       configMap('config', { 'global-allowed-response-headers': 'X-Both', ...data }),
       configMap('own', { 'X-Both': 'of the Ingress' }),
       configMap(
@@ -38,6 +39,7 @@ async function world(data: Readonly<Record<string, string>>): Promise<World> {
           'X-Both': 'of all',
           'X-Query': 'at $arg_q on $host',
           'X-Absent': '$arg_nothing',
+          'X-Asked': '$host|$http_host|$request_uri|$uri',
           'X-Empty': '',
           'X-Unknown': '$nonsense',
           'Content-Length': '0',
@@ -109,7 +111,20 @@ export const globalHeadersSet: AnnotationTable = {
         { url: GONE, status: 503, answered: { 'x-constant': '5% "x" \\' } },
       ],
       default: [],
-      neighbours: [{ url: 'http://own.global.example.com/', backend: 'web', answered: { 'x-both': 'of the Ingress' } }],
+      neighbours: [
+        { url: 'http://own.global.example.com/', backend: 'web', answered: { 'x-both': 'of the Ingress' } },
+        {
+          url: 'http://moved.global.example.com/a?b',
+          backend: 'web',
+          received: { host: 'inside.example.com' },
+          answered: { 'x-asked': 'moved.global.example.com|moved.global.example.com|/a?b|/inside' },
+        },
+        {
+          url: `${GONE}a?b`,
+          status: 503,
+          answered: { 'x-asked': 'gone.global.example.com|gone.global.example.com|/a?b|/a' },
+        },
+      ],
     },
     'ConfigMap proxy-set-headers': {
       good: [

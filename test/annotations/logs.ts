@@ -28,6 +28,11 @@ function logs(title: string, data: Readonly<Record<string, string>>, keys: Annot
           host('bad', { 'enable-access-log': 'no' }),
           host('rewrites', { 'enable-rewrite-log': 'true' }),
           host('bad-rewrites', { 'enable-rewrite-log': 'on' }),
+          ingress({
+            name: 'elsewhere',
+            annotations: annotated({ 'rewrite-target': '/static/$1', 'upstream-vhost': 'inside.example.com' }),
+            rules: [{ host: `elsewhere.${DOMAIN}`, paths: [{ path: '/(.*)', pathType: 'ImplementationSpecific' }] }],
+          }),
         ],
       };
     },
@@ -116,6 +121,16 @@ export const logTables: readonly AnnotationTable[] = [
         default: [isWritten('everything', { url: `http://plain.${DOMAIN}/` }, true)],
         neighbours: [isWritten('what nobody takes', { url: 'http://nobody.example.org/' }, true)],
       },
+      'rewrite-target': {
+        good: [
+          written(
+            'what the client sent',
+            { url: `http://elsewhere.${DOMAIN}/a?b` },
+            'ID|127.0.0.1|GET /a?b HTTP/1.1|200|-|-|100%|?',
+          ),
+        ],
+        default: [],
+      },
       'enable-rewrite-log': {
         good: [{ url: `http://rewrites.${DOMAIN}/`, backend: 'web' }],
         bad: [{ url: `http://bad-rewrites.${DOMAIN}/`, backend: 'web' }],
@@ -184,6 +199,11 @@ export const logTables: readonly AnnotationTable[] = [
               percent: '100%',
             },
           ),
+          ofJson(
+            'what the client sent, whatever a backend gets',
+            { url: `http://ELSEWHERE.${DOMAIN}/a?b` },
+            { host: `elsewhere.${DOMAIN}`, request: 'GET /a?b', uri: '/static/a', args: 'b' },
+          ),
           ofJson('what is missing is empty', { url: `http://plain.${DOMAIN}/` }, { args: '', cookie: '', arg: '' }),
         ],
         default: [],
@@ -198,6 +218,8 @@ export const logTables: readonly AnnotationTable[] = [
           isWritten('a dot is a dot', { url: `http://plain.${DOMAIN}/acb` }, true),
           isWritten('others', { url: `http://plain.${DOMAIN}/` }, true),
           isWritten('off in any case', { url: `http://off.${DOMAIN}/` }, false),
+          isWritten('by the path as it came', { url: `http://elsewhere.${DOMAIN}/health` }, false),
+          isWritten('not by that of a backend', { url: `http://elsewhere.${DOMAIN}/a` }, true),
         ],
         default: [],
       },
@@ -210,6 +232,27 @@ export const logTables: readonly AnnotationTable[] = [
       'ConfigMap log-format-escape-none': {
         good: [
           written('as it came', { url: `http://plain.${DOMAIN}/`, headers: { 'user-agent': 'x"\\y' } }, 'ID|x"\\y||'),
+        ],
+        default: [],
+      },
+    },
+  ),
+  logs(
+    'where a load balancer is believed',
+    { 'log-format-upstream': '$req_id|$host|$http_host|$best_http_host|', 'use-forwarded-headers': 'true' },
+    {
+      'ConfigMap log-format-upstream': {
+        good: [
+          written(
+            'the host that was asked for, and the one that counts',
+            { url: `http://plain.${DOMAIN}/`, headers: { 'x-forwarded-host': ' asked.example.com:80, b.example.com' } },
+            `ID|plain.${DOMAIN}|plain.${DOMAIN}|asked.example.com:80|`,
+          ),
+          written(
+            'without a word of it',
+            { url: `http://plain.${DOMAIN}/` },
+            `ID|plain.${DOMAIN}|plain.${DOMAIN}|plain.${DOMAIN}|`,
+          ),
         ],
         default: [],
       },

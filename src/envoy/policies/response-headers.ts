@@ -1,5 +1,5 @@
 import type { RoutePolicy } from '../../model/proxy-model.ts';
-import { formatString } from '../format.ts';
+import { answerFormatString } from '../format.ts';
 import { overwrite } from '../headers.ts';
 import { type ApplyPolicy, addResponseHeaders } from './policy.ts';
 
@@ -7,7 +7,7 @@ type ResponseHeaders = NonNullable<RoutePolicy['responseHeaders']>;
 
 /** On every answer, whoever gives it. */
 export const applyResponseHeaders: ApplyPolicy<ResponseHeaders> = ({ set, remove }, routes) => {
-  const headers = set.map(({ name, value }) => overwrite(name, formatString(value)));
+  const headers = set.map(({ name, value }) => overwrite(name, answerFormatString(value)));
   return routes.map((route) => ({
     ...addResponseHeaders(route, headers),
     ...(remove.length > 0 && {

@@ -9,6 +9,7 @@ import type { CapturingTemplate, PathRewrite } from '../../model/proxy-model.ts'
 import { type SlashFirst, slashFirst } from '../../model/slash-first.ts';
 import type { Template } from '../../model/template.ts';
 import { hostAndPort, urlTemplate } from '../../model/url-template.ts';
+import { keepsOriginal } from '../filters/original-request.ts';
 import { capturedText, formatString } from '../format.ts';
 import { overwrite } from '../headers.ts';
 import { pathExpression } from '../path-expression.ts';
@@ -31,6 +32,7 @@ function forward(route: RouteMessage, rewrite: PathRewrite): readonly RouteMessa
   const [changed] = changeForwards([{ ...route, ...match } as RouteMessage], (action) => ({
     route: { ...action, regex_rewrite: pathRewrite(narrow.pattern ?? rewrite.pattern, rewrite.target) },
     ...prefixHeader(route, rewrite),
+    ...keepsOriginal(route),
   }));
   return narrow.others ? [changed ?? route, failing] : [changed ?? route];
 }
@@ -93,7 +95,8 @@ function prefixHeader({ request_headers_to_add = [] }: RouteMessage, { pattern, 
 
 /** The Host that a backend gets; X-Forwarded-Host is set before. */
 export const applyUpstreamHost: ApplyPolicy<Template> = (host, routes) =>
-  changeForwards(routes, (action: RouteActionMessage) => ({
+  changeForwards(routes, (action: RouteActionMessage, route) => ({
+    ...keepsOriginal(route),
     route: { ...action, ...hostRewrite(host) } as RouteActionMessage,
   }));
 

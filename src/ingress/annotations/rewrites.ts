@@ -32,7 +32,7 @@ export const rewrites = annotationFeature({
       summary: `The path that backends get in place of the whole path of a request, with what groups of the Ingress path match as $1 to $9; a URL redirects clients there (302). Where it is not the Ingress path itself, ${HOST_WIDE}.`,
       example: '/$2',
       envoy: approximated(
-        'What groups match stays percent-encoded. A result that does not begin with `/` is not sent: 500. Other variables than $1 to $9 stand in no target, but for `$scheme` and `$host` at the beginning of a URL: 503. The access log, and headers that `add-headers` adds, show the path after the rewrite.',
+        'What groups match stays percent-encoded. A result that does not begin with `/` is not sent: 500. Other variables than $1 to $9 stand in no target, but for `$scheme` and `$host` at the beginning of a URL: 503.',
         (target: CapturingTemplate) => !(target.length === 1 && String(target[0]).startsWith('/')),
       ),
       nginx: HONOURED,

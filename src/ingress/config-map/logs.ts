@@ -67,7 +67,7 @@ export const logKeys = configMapKeys({
       'What is written about a request: text with variables of nginx. With a variable that is not known the default stays.',
     example: '$remote_addr "$request" $status $request_time $req_id',
     envoy: approximated(
-      'Envoy knows nothing of `$remote_user` and `$upstream_connect_time`, which are written as missing; HTTP/2 is `HTTP/2`, not `HTTP/2.0`; of several tries the last one is written.',
+      'Envoy knows nothing of `$remote_user` and `$upstream_connect_time`, which are written as missing; of several tries the last one is written.',
     ),
     nginx: HONOURED,
   },

@@ -10,7 +10,6 @@ import type { Codec, Decoded } from './codec.ts';
 /** Names of nginx, and what they are called here. */
 const NAMES: Readonly<Record<string, VariableName>> = {
   ...Object.fromEntries(variableNames.map((name) => [name, name])),
-  best_http_host: 'http_host',
   binary_remote_addr: 'remote_addr',
   query_string: 'args',
   document_uri: 'uri',
