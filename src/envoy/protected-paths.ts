@@ -7,11 +7,10 @@ import type {
   envoy_config_route_v3_RouteMatch as RouteMatch,
   envoy_config_route_v3_Route as RouteMessage,
 } from '../gen/messages.ts';
-import type { PathMatch, RoutePolicy } from '../model/proxy-model.ts';
+import { PROTECTIVE_POLICIES } from '../model/protective-policies.ts';
+import type { PathMatch } from '../model/proxy-model.ts';
 import type { RouteView } from './http-view.ts';
-
-/** The policies that keep requests away from a backend. */
-const PROTECTIVE = ['addresses'] as const satisfies readonly (keyof RoutePolicy)[];
+import { atLeastEverySpelling, hexOf, manifoldCodes } from './path-spelling.ts';
 
 export interface Spelling {
   readonly message: RouteMessage;
@@ -52,7 +51,7 @@ const CLOSED = 'closed';
 function protectionOf(route: RouteView): string {
   if (isClosed(route)) return CLOSED;
   const { policy = {} } = route;
-  const protections = PROTECTIVE.map((name) => policy[name]);
+  const protections = PROTECTIVE_POLICIES.map((name) => policy[name]);
   return protections.every((protection) => protection === undefined) ? OPEN : JSON.stringify(protections);
 }
 
@@ -85,7 +84,7 @@ function respelt(written: RouteMatch | undefined, match: PathMatch, headers: Non
   };
   return {
     ...rest,
-    safe_regex: { regex: anySpelling(match) },
+    safe_regex: { regex: atLeastEverySpelling(match, SEPARATOR) },
     headers: [...(written?.headers ?? []), ...headers],
   } satisfies RouteMatch;
 }
@@ -102,50 +101,9 @@ const AMBIGUOUS: RouteMessage = {
 };
 
 const SEPARATOR = '(?:/|%2[fF]|%5[cC])';
-/** Envoy limits what an expression may take. Of a longer path the beginning is enough: more is closed, never less. */
-const MAX_UNITS = 1_000;
-/** An encoded byte, or one character. */
-const UNIT = /%[\da-f]{2}|./gis;
-/** Envoy decodes these itself (RFC 3986, section 2.3). */
-const UNRESERVED = /^[\w.~-]$/;
-
-function anySpelling({ kind, path }: PathMatch): string {
-  const units = path.match(UNIT) ?? [];
-  const text = units.slice(0, MAX_UNITS).map(spellingsOf).join('');
-  if (units.length > MAX_UNITS) return `${text}.*`;
-  return kind === 'exact' ? text : `${text}(?:${SEPARATOR}.*)?`;
-}
-
-function spellingsOf(unit: string): string {
-  if (unit === '/') return SEPARATOR;
-  const code = codeOf(unit);
-  const character = String.fromCharCode(code);
-  if (UNRESERVED.test(character)) return literal(character);
-  const encoded = `%(?i:${hexOf(code)})`;
-  return code > 0x20 && code < 0x7f ? `(?:${literal(character)}|${encoded})` : encoded;
-}
-
 /** Holds for targets that encode, before the query, a separator or a character of the paths. */
 function encodes(matches: readonly PathMatch[]) {
-  const codes = new Set([0x2f, 0x5c]);
-  for (const { path } of matches) {
-    for (const unit of path.match(UNIT) ?? []) {
-      const code = codeOf(unit);
-      if (!UNRESERVED.test(String.fromCharCode(code))) codes.add(code);
-    }
-  }
+  const codes = new Set([0x2f, 0x5c, ...matches.flatMap(({ path }) => manifoldCodes(path))]);
   const hex = [...codes].sort((a, b) => a - b).map(hexOf);
   return { name: ':path', string_match: { safe_regex: { regex: `[^?]*%(?i:${hex.join('|')}).*` } } };
-}
-
-function codeOf(unit: string): number {
-  return unit.length === 3 ? Number.parseInt(unit.slice(1), 16) : unit.charCodeAt(0);
-}
-
-function hexOf(code: number): string {
-  return code.toString(16).padStart(2, '0');
-}
-
-function literal(character: string): string {
-  return character.replace(/[.*+?^${}()|[\]\\]/, '\\$&');
 }

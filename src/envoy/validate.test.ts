@@ -46,19 +46,16 @@ test('a fault in an action makes that route answer 503 in its place', () => {
   ]);
 });
 
-test.each(['/foo/', '/foo?x=1', '/foo#x', 'foo'])(
-  'a match that Envoy refuses, %s, makes the whole host answer 503',
-  (path) => {
-    expect(routesOf(forward(path, 'api'), forward('/', 'web'))).toEqual([['/', 503]]);
-    const { diagnostics } = checkHost(host('shop.example.com', forward(path, 'api'), forward('/', 'web')));
-    expect(diagnostics).toHaveLength(1);
-    expect(diagnostics[0]).toMatchObject({
-      code: 'ResourceInvalid',
-      ref: { kind: 'Ingress', namespace: 'shop', name: 'api' },
-    });
-    expect(diagnostics[0]?.message).toContain(`path ${path} of host shop.example.com answers 503`);
-  },
-);
+test.each(['/foo/', 'foo'])('a match that Envoy refuses, %s, makes the whole host answer 503', (path) => {
+  expect(routesOf(forward(path, 'api'), forward('/', 'web'))).toEqual([['/', 503]]);
+  const { diagnostics } = checkHost(host('shop.example.com', forward(path, 'api'), forward('/', 'web')));
+  expect(diagnostics).toHaveLength(1);
+  expect(diagnostics[0]).toMatchObject({
+    code: 'ResourceInvalid',
+    ref: { kind: 'Ingress', namespace: 'shop', name: 'api' },
+  });
+  expect(diagnostics[0]?.message).toContain(`path ${path} of host shop.example.com answers 503`);
+});
 
 test('faults are attributed to the routes of the default host too, which has a route of its own in front', () => {
   const { message, diagnostics } = checkHost(host('*', respond('/ok', 200), respond('/big', 200, longBody)));

@@ -12,6 +12,8 @@ export interface Claim extends RulePath {
   readonly backend: IngressBackend;
   /** A default backend takes what the paths of the host leave over: it gives way to them without a conflict. */
   readonly fallback: boolean;
+  /** Set where it stands for a path that cannot be served and is to be protected: 503. */
+  readonly closed?: true;
 }
 
 export interface LostClaim {
@@ -89,7 +91,15 @@ export function canaryClaims(
 }
 
 function claimPaths(host: HostName, ingress: ServedIngress): Claim[] {
-  return rulesOf(ingress, host).flatMap(({ paths }) => paths.map((path) => ({ ingress, ...path, fallback: false })));
+  const claims = rulesOf(ingress, host).flatMap(({ paths }) =>
+    paths.map((path): Claim => ({ ingress, ...path, fallback: false })),
+  );
+  // What is closed in place of a path takes none that the Ingress itself serves.
+  return claims.toSorted((a, b) => Number(isServed(b)) - Number(isServed(a)));
+}
+
+function isServed({ closed, literal }: Claim): boolean {
+  return closed === undefined && 'match' in literal;
 }
 
 function claimDefault(ingress: ServedIngress, fallback: boolean): Claim[] {

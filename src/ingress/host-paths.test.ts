@@ -174,7 +174,7 @@ describe('what Envoy cannot follow', () => {
 
 test('a path that looks like a regular expression stands for itself elsewhere', () => {
   const made = world({}, on('a', {}, { '/a(b|c)': 'web:80', '/a?': 'web:80' }));
-  expect(made.routes(host)).toEqual(['prefix /a(b|c) → shop/web/80', 'prefix / → 404']);
+  expect(made.routes(host)).toEqual(['prefix /a(b%7Cc) → shop/web/80', 'prefix / → 404']);
   expect(made.complaints()).toEqual([
     'IngressPathInvalid Ingress shop/a spec.rules[0].http.paths[1].path',
     'PathTakenLiterally Ingress shop/a spec.rules[0].http.paths[0].path',
@@ -185,4 +185,42 @@ test('a path that looks like a regular expression stands for itself elsewhere', 
       .map(({ message }) => message)
       .join(),
   ).toMatch(/set use-regex/);
+});
+
+describe('a path that cannot be served as it is written', () => {
+  const nobody = { 'denylist-source-range': '0.0.0.0/0' };
+  const open = () => on('open', {}, { '/': 'web:80' });
+
+  test('is closed where it is to be protected, with what it may have been meant for', () => {
+    const routesOf = routes(on('a', nobody, { '/a//b': 'web:80', '/x?y': 'web:80' }), open());
+    expect(routesOf.filter((route) => route.endsWith('503'))).toEqual([
+      'prefix /x%3Fy → 503',
+      'prefix /a/b → 503',
+      'prefix /x → 503',
+    ]);
+  });
+
+  test('leaves its requests to wider paths where it is open', () => {
+    expect(routes(on('a', {}, { '/a//b': 'web:80' }), open())).toEqual(['prefix / → shop/web/80']);
+  });
+
+  test('takes nothing that its own Ingress serves, and nothing of an older one', () => {
+    const older = on('older', {}, { '/c/d': 'web:80' });
+    const routesOf = routes(older, on('a', nobody, { '/a//b': 'web:80', '/a/b': 'web:80', '/c//d': 'web:80' }), open());
+    expect(routesOf).not.toContainEqual(expect.stringContaining('503'));
+  });
+
+  test('closes the same where every path is a regular expression', () => {
+    const regex = on('regex', { 'use-regex': 'true' }, { '/': 'web:80' });
+    expect(routes(on('a', nobody, { '/a//b.c': 'web:80', 'd.e': 'web:80' }), regex)).toEqual(
+      expect.arrayContaining(['regex /a/b.c → 503', 'regex /d\\.e → 503']),
+    );
+  });
+
+  test('is told, with what is closed', () => {
+    const made = world({}, on('a', nobody, { '/a//b': 'web:80' }));
+    expect(made.diagnostics().map(({ message }) => message)).toContainEqual(
+      expect.stringContaining('denylist-source-range was to protect it, /a/b with all below it answers 503'),
+    );
+  });
 });

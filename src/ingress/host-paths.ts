@@ -6,6 +6,7 @@ import type { HostName, PathMatch } from '../model/proxy-model.ts';
 import { byMatch, byText, type Claim, type ClaimKey, claimsOn, type LostClaim, settleClaims } from './conflicts.ts';
 import { compareMatches } from './path.ts';
 import { literalTarget } from './path-rewrite.ts';
+import { patternOf, patternText, withoutDoubleSlashes } from './path-text.ts';
 import type { ServedIngress } from './served-ingress.ts';
 
 /** A claim and what it matches; one claim may be served in two places. */
@@ -36,13 +37,12 @@ export function hostPaths(host: HostName, ingresses: readonly ServedIngress[]): 
     const settled = settleClaims(claims, byText);
     const expressions = settled.winners
       .toSorted(compareExpressions)
-      .flatMap((claim) => expressionsOf(claim, settled.winners));
+      .flatMap((claim) => [...expressionsOf(claim, settled.winners), ...closedBeside(claim)]);
     const regexBy = firstCause(ingresses, settled.winners, expressions);
     if (regexBy !== undefined)
       return { ...settled, places: expressions.map(asExpression), impossible: [], keyOf: byText, regexBy };
   }
-  const possible = claims.filter(({ literal }) => 'match' in literal);
-  const settled = settleClaims(possible, byMatch);
+  const settled = settleClaims(claims.flatMap(literally), byMatch);
   const places = settled.winners.flatMap((claim) =>
     'match' in claim.literal ? [{ claim, match: claim.literal.match, rewrites: false }] : [],
   );
@@ -52,6 +52,14 @@ export function hostPaths(host: HostName, ingresses: readonly ServedIngress[]): 
     impossible: claims.filter(({ literal }) => 'reason' in literal),
     keyOf: byMatch,
   };
+}
+
+/** Where no path is a regular expression: itself, or what is closed in its place. */
+function literally(claim: Claim): Claim[] {
+  const { literal, ingress } = claim;
+  if ('match' in literal) return [claim];
+  if (ingress.protectedBy.length === 0) return [];
+  return literal.meant.map((match) => ({ ...claim, literal: { match }, closed: true }));
 }
 
 function asksForRegex({ host: { rewrite } }: ServedIngress): boolean {
@@ -77,6 +85,7 @@ function compareExpressions(a: Claim, b: Claim): number {
  */
 function expressionsOf(claim: Claim, winners: readonly Claim[]): Expression[] {
   const { path, type, ingress } = claim;
+  if (claim.closed) return [{ claim, pattern: patternOf(path), rewrites: false }];
   const { useRegex = false } = ingress.host.rewrite ?? {};
   const target = literalTarget(ingress);
   const rewrites = target !== undefined && target !== path;
@@ -87,6 +96,13 @@ function expressionsOf(claim: Claim, winners: readonly Claim[]): Expression[] {
   if (isTaken) return [belowOnly];
   if (!belowOnly.rewrites) return [{ claim, pattern: path, rewrites: false }];
   return [belowOnly, { claim, pattern: path, rewrites: false }];
+}
+
+/** No request has slashes that follow one another, so an expression with them takes none: what it was to protect is closed. */
+function closedBeside(claim: Claim): Expression[] {
+  const pattern = withoutDoubleSlashes(claim.path);
+  if (claim.closed || pattern === claim.path || claim.ingress.protectedBy.length === 0) return [];
+  return [{ claim: { ...claim, closed: true }, pattern, rewrites: false }];
 }
 
 function firstCause(
@@ -113,6 +129,7 @@ export function rewritesRest(ingress: Pick<ServedIngress, 'host'>): boolean {
 }
 
 function asExpression({ claim, pattern, rewrites }: Expression): Place {
-  const match: PathMatch = pattern === '/' ? { kind: 'prefix', path: '/' } : { kind: 'regex', path: pattern };
+  const match: PathMatch =
+    pattern === '/' ? { kind: 'prefix', path: '/' } : { kind: 'regex', path: patternText(pattern) };
   return { claim, match, rewrites };
 }

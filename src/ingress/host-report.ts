@@ -6,15 +6,17 @@ import type { Claim } from './conflicts.ts';
 import { diagnose, quote } from './diagnose.ts';
 import type { HostPaths } from './host-paths.ts';
 import { ASK_FOR_REGEX, looksLikePattern } from './path.ts';
+import { whyUnserved } from './unserved-path.ts';
 
 export function reportPaths(host: HostName, { winners, impossible, regexBy }: HostPaths): Diagnostic[] {
-  const never = impossible.map((claim) => {
-    const reason = 'reason' in claim.literal ? claim.literal.reason : '';
-    return about(claim, 'error', 'IngressPathInvalid', `path ${quote(claim.path)} ${reason}; it is not served`);
+  const never = impossible.flatMap((claim) => {
+    const { path, literal, ingress } = claim;
+    if ('match' in literal) return [];
+    return [about(claim, 'error', 'IngressPathInvalid', whyUnserved(path, literal, ingress.protectedBy))];
   });
   if (regexBy !== undefined) return reportInherited(host, winners, regexBy.key);
   const literally = winners
-    .filter(({ path }) => looksLikePattern(path))
+    .filter(({ path, closed }) => !closed && looksLikePattern(path))
     .map((claim) => {
       const message = `path ${quote(claim.path)} stands for itself, character by character; ${ASK_FOR_REGEX}`;
       return about(claim, 'warning', 'PathTakenLiterally', message);

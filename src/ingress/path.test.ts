@@ -22,13 +22,45 @@ describe('paths of rules', () => {
 
   test.each([
     ['foo', 'Prefix'],
-    ['/foo bar', 'Prefix'],
     ['/foo\n', 'Exact'],
     ['/foo\u0000', 'Exact'],
-    ['/bücher', 'Prefix'],
     ['/foo', 'Regex'],
   ])('%j of type %j is refused', (path, type) => {
     expect(parsePath(path, type)).toHaveProperty('reason');
+  });
+
+  test.each([
+    ['/foo bar', '/foo%20bar'],
+    ['/bücher', '/b%C3%BCcher'],
+    ['/b%c3%bcher', '/b%C3%BCher'],
+    ['/%61dmin%40', '/admin@'],
+    ['/a|b', '/a%7Cb'],
+    ['/100%', '/100%25'],
+    ['/%2G', '/%252G'],
+  ])('%s is served as %s, which nginx takes for the same', (path, served) => {
+    expect(parsePath(path, 'Exact')).toMatchObject({ path, literal: { match: { path: served } } });
+  });
+
+  test.each([
+    ['/a//b', ['/a/b']],
+    ['/a%2fb', ['/a/b']],
+    ['/a/%2e%2e/b/', ['/b']],
+    ['/../b/.', ['/b']],
+    ['//', ['/']],
+    ['/a?b', ['/a%3Fb', '/a']],
+    ['/a/#b', ['/a/%23b', '/a']],
+    ['/a\\b', ['/a%5Cb', '/a/b']],
+    ['/a%00', []],
+    ['a/b', ['/a/b']],
+    ['/a\n', ['/a%0A']],
+  ])('%j may be meant for %j', (path, meant) => {
+    const parsed = parsePath(path, 'Prefix');
+    const unserved = 'literal' in parsed ? parsed.literal : parsed;
+    expect(unserved).toMatchObject({ meant: meant.map((one) => ({ kind: 'prefix', path: one })) });
+  });
+
+  test('an exact path is meant for itself alone', () => {
+    expect(parsePath('/a//b/', 'Exact')).toMatchObject({ literal: { meant: [{ kind: 'exact', path: '/a/b/' }] } });
   });
 
   test.each([

@@ -1,6 +1,8 @@
 /**
  * What protects a backend. Where it cannot be honoured, whatever carries it is closed (503): a protection is never dropped in silence.
  */
+import { PROTECTIVE_POLICIES } from '../model/protective-policies.ts';
+import type { RoutePolicy } from '../model/proxy-model.ts';
 import { type AnnotationReading, protectionOf } from './annotation-reading.ts';
 import { contentOf } from './declaration/content.ts';
 import { isEffective } from './declaration/support.ts';
@@ -19,6 +21,17 @@ export function missingProtections(readings: readonly AnnotationReading[]): Prot
     if (outcome.kind === 'valid' && isEffective(outcome.support)) return [];
     return protection(reading);
   });
+}
+
+/** What protects the paths of an Ingress, honoured or not, for users. */
+export function protectorsOf(
+  readings: readonly AnnotationReading[],
+  missing: readonly Protection[],
+  route: RoutePolicy,
+): readonly string[] {
+  const keys = new Set([...readings.flatMap(protection), ...missing].map(({ key }) => key));
+  if (keys.size > 0) return [...keys];
+  return PROTECTIVE_POLICIES.some((policy) => route[policy] !== undefined) ? ['the ConfigMap'] : [];
 }
 
 /** The protective annotations that `after` adds to `before` or changes in it; what it takes away is not among them. */

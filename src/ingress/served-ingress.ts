@@ -13,7 +13,8 @@ import { effectsOf } from './effects.ts';
 import { GLOBAL, type GlobalOptions } from './global-options.ts';
 import { parseHost } from './host.ts';
 import { parsePath, type RulePath } from './path.ts';
-import { missingProtections, type Protection } from './protective.ts';
+import { missingProtections, type Protection, protectorsOf } from './protective.ts';
+import { whyUnserved } from './unserved-path.ts';
 
 export type IngressOptions = Pick<AcceptOptions, 'annotationsPrefix' | 'proxy'>;
 
@@ -36,6 +37,8 @@ export interface ServedIngress {
   /** It has no rules, only a default backend: it answers every host that nobody claims. */
   readonly catchAll: boolean;
   readonly tls: readonly IngressTls[];
+  /** What protects its paths, for users: annotations, or the ConfigMap. A path that is not served is closed then. */
+  readonly protectedBy: readonly string[];
   /** Why its paths are closed; empty where they are open. */
   readonly protections: readonly Protection[];
   /** Of every path, as its annotations and the ConfigMap ask for it. */
@@ -59,6 +62,8 @@ export interface ServedPath extends RulePath {
   /** `spec.rules[0].http.paths[0]` */
   readonly field: string;
   readonly backend: IngressBackend;
+  /** Nothing is served there, since it stands for a path that cannot be and is to be protected. */
+  readonly closed?: true;
 }
 
 /** What became of an Ingress. */
@@ -116,18 +121,21 @@ function serve(
 ): IngressDecision {
   const diagnostics: Diagnostic[] = [];
   const effects = effectsOf(readings, context);
-  const rules = serveRules(ingress, diagnostics);
-  if (effects.canary !== undefined) return serveCanary(ingress, { readings, rules, diagnostics, context });
-  diagnostics.push(...reportAnnotations(ingress, { readings, effects, global: context.global }));
-  diagnostics.push(...reportUnusedTls(ingress, rules));
   const denied = [
     ...readings.flatMap(({ key, outcome }) => (outcome.kind === 'invalid' && outcome.then === 'deny' ? [key] : [])),
     ...effects.denied.map(({ annotation }) => `${prefix}/${annotation}`),
   ];
+  const protections = [...missingProtections(readings), ...denied.map((key) => ({ key, hostWide: false })), ...missing];
+  const protectedBy = effects.canary === undefined ? protectorsOf(readings, protections, effects.route) : [];
+  const rules = serveRules(ingress, protectedBy, diagnostics);
+  if (effects.canary !== undefined) return serveCanary(ingress, { readings, rules, diagnostics, context });
+  diagnostics.push(...reportAnnotations(ingress, { readings, effects, global: context.global }));
+  diagnostics.push(...reportUnusedTls(ingress, rules));
   const served: ServedIngress = {
     ...claimsOf(ingress, rules),
     tls: ingress.tls,
-    protections: [...missingProtections(readings), ...denied.map((key) => ({ key, hostWide: false })), ...missing],
+    protectedBy,
+    protections,
     route: effects.route,
     cluster: effects.cluster,
     host: effects.host,
@@ -171,6 +179,7 @@ function serveCanary(
   const served: ServedIngress = {
     ...claimsOf(ingress, rules),
     tls: [],
+    protectedBy: [],
     protections: [],
     route: {},
     cluster: effects.cluster,
@@ -192,7 +201,7 @@ function reportIgnored(ingress: Ingress, names: readonly string[]): Diagnostic[]
   return [diagnose(objectRef('Ingress', objectKey(ingress)), 'info', 'CanaryIgnores', message, 'metadata.annotations')];
 }
 
-function serveRules(ingress: Ingress, diagnostics: Diagnostic[]): ServedRule[] {
+function serveRules(ingress: Ingress, protectedBy: readonly string[], diagnostics: Diagnostic[]): ServedRule[] {
   const ref = objectRef('Ingress', objectKey(ingress));
   return ingress.rules.flatMap((rule, index) => {
     const field = `spec.rules[${index}]`;
@@ -207,19 +216,32 @@ function serveRules(ingress: Ingress, diagnostics: Diagnostic[]): ServedRule[] {
       const message = `host ${quote(written)} is served as ${parsed.host}; Kubernetes takes lower-case names without a dot at the end`;
       diagnostics.push(diagnose(ref, 'warning', 'IngressHostNormalized', message, `${field}.host`));
     }
-    return [{ host: parsed.host, field, paths: servePaths(ingress, index, diagnostics) }];
+    return [{ host: parsed.host, field, paths: servePaths(ingress, index, protectedBy, diagnostics) }];
   });
 }
 
-function servePaths(ingress: Ingress, rule: number, diagnostics: Diagnostic[]): ServedPath[] {
+function servePaths(
+  ingress: Ingress,
+  rule: number,
+  protectedBy: readonly string[],
+  diagnostics: Diagnostic[],
+): ServedPath[] {
   const ref = objectRef('Ingress', objectKey(ingress));
-  return (ingress.rules[rule]?.paths ?? []).flatMap(({ path, pathType, backend }, index) => {
+  return (ingress.rules[rule]?.paths ?? []).flatMap(({ path = '', pathType, backend }, index): ServedPath[] => {
     const field = `spec.rules[${rule}].http.paths[${index}]`;
     const parsed = parsePath(path, pathType);
     if (!('reason' in parsed)) return [{ ...parsed, field, backend }];
-    const message = `path ${quote(path ?? '')} ${parsed.reason}; it is not served`;
+    const message = whyUnserved(path, parsed, protectedBy);
     diagnostics.push(diagnose(ref, 'error', 'IngressPathInvalid', message, `${field}.path`));
-    return [];
+    if (protectedBy.length === 0) return [];
+    return parsed.meant.map((match) => ({
+      path: match.path,
+      type: match.kind === 'exact' ? 'exact' : 'prefix',
+      literal: { match },
+      field,
+      backend,
+      closed: true,
+    }));
   });
 }
 

@@ -117,7 +117,7 @@ function buildVirtualHost(host: HostName, read: Reader, sources: VirtualHostSour
   const appRoot = appRootRoute(context);
   const reports = [
     ...[...canaries.values()].flat().map((claim) => reportUnmatched(host, claim)),
-    ...lost.map((conflict) => reportConflict(host, conflict)),
+    ...lost.filter(({ claim }) => !claim.closed).map((conflict) => reportConflict(host, conflict)),
     ...reportIdleDefaults(host, ingresses, winners),
     ...reportPaths(host, paths),
     ...reportClosedNeighbours(context, protectors[0]),
@@ -134,7 +134,7 @@ function claimedRoute({ claim, match, rewrites }: Place, canaries: readonly Clai
   const problem = match.kind === 'regex' ? patternProblem(match.path, rewrite, context.sources.proxy) : undefined;
   if (problem !== undefined) return unsupported(claim, { problem, match }, context);
   // A denied location answers before it redirects, as in ingress-nginx.
-  if (context.closed || ingress.protections.length > 0)
+  if (context.closed || claim.closed || ingress.protections.length > 0)
     return { match, action: UNAVAILABLE, policy: NO_POLICY, origin };
   const redirect = ingress.catchAll ? undefined : redirectAction(ingress.host, context.name);
   if (redirect !== undefined) return { match, action: redirect, policy: policyOfRedirect(ingress.route), origin };

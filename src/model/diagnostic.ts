@@ -47,7 +47,8 @@ export const diagnosticCodes = {
   IngressHeld: 'A change of the Ingress is refused as a whole; the version before it stays in force.',
   IngressHostInvalid: 'A host that is no DNS name; its rule is not served.',
   IngressHostNormalized: 'A host in upper case or with a dot at its end; it is served as the name that it means.',
-  IngressPathInvalid: 'A path that is not absolute or holds characters that no request can carry; it is not served.',
+  IngressPathInvalid:
+    'A path that is not absolute or holds characters that no request can carry; it is not served, and closed where it is to be protected.',
   PathPatternUnsupported:
     'A path is a regular expression that the proxy cannot follow; what begins like it answers 503.',
   PathTakenLiterally: 'A path looks like a regular expression, but no annotation makes it one; it stands for itself.',

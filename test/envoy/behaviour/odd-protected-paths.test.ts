@@ -1,0 +1,31 @@
+/** A path that is to be protected and cannot be served as it is written leaves nothing open that it may have been meant for. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { send } from '../../support/http-client.ts';
+import { besideOpenPaths, oddPaths, servedAmong } from '../../support/odd-paths.ts';
+import { type Services, startServices } from './cases.ts';
+
+describe.each([{ regex: false }, { regex: true }])('regular expressions: $regex', ({ regex }) => {
+  const fixed = { host: 'fixed.example.com', path: '/a//b', pathType: 'Prefix' } as const;
+  const odd = [fixed, ...oddPaths(regex ? 40 : 150, 1, { regex })];
+  let gateway: Gateway;
+  let services: Services;
+
+  beforeAll(async () => {
+    services = await startServices('web');
+    gateway = await startGateway({ manifests: [...services.manifests, ...besideOpenPaths(odd, { regex })] });
+  });
+  afterAll(async () => {
+    await gateway?.close();
+    await services?.close();
+  });
+
+  test('no request for a protected path reaches a backend', { timeout: 60_000 }, async () => {
+    expect(await servedAmong(odd, gateway.httpPort)).toEqual([]);
+  });
+
+  test('what is beside them is served', async () => {
+    const statusOf = async (path: string) => (await send({ port: gateway.httpPort, host: fixed.host, path })).status;
+    expect(await Promise.all(['/', '/a', '/a/x', '/b', '/a/b'].map(statusOf))).toEqual([200, 200, 200, 200, 503]);
+  });
+});
