@@ -59,8 +59,10 @@ const extensions = inExtensions([
   'access_loggers.grpc.v3.HttpGrpcAccessLogConfig',
   'access_loggers.stream.v3.StdoutAccessLog',
   'clusters.dns.v3.DnsCluster',
+  'common.matching.v3.ExtensionWithMatcher',
   'compression.brotli.compressor.v3.Brotli',
   'compression.gzip.compressor.v3.Gzip',
+  'filters.common.matcher.action.v3.SkipFilter',
   'filters.listener.proxy_protocol.v3.ProxyProtocol',
   'filters.listener.tls_inspector.v3.TlsInspector',
   'filters.network.http_connection_manager.v3.HttpConnectionManager',
@@ -89,7 +91,12 @@ const extensions = inExtensions([
   'upstreams.http.v3.HttpProtocolOptions',
 ]);
 
-const others = ['envoy.config.route.v3.FilterConfig', 'google.protobuf.Empty', 'google.protobuf.StringValue'];
+const others = [
+  'envoy.config.route.v3.FilterConfig',
+  'envoy.type.matcher.v3.HttpRequestHeaderMatchInput',
+  'google.protobuf.Empty',
+  'google.protobuf.StringValue',
+];
 
 /** Full names of messages; these are also what an `Any` may hold. */
 export const rootMessages: readonly string[] = [...resources, ...httpFilters, ...extensions, ...others].sort();

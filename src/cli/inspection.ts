@@ -17,12 +17,12 @@ export interface Inspection {
 /** Names of the types for people, in the order in which they are shown: from the port to the pod. */
 const TYPES = {
   listeners: typeUrls.listener,
+  extensions: typeUrls.extension,
   scopes: typeUrls.scopedRoutes,
   routes: typeUrls.routes,
   clusters: typeUrls.cluster,
   endpoints: typeUrls.endpoints,
   secrets: typeUrls.secret,
-  extensions: typeUrls.extension,
 } as const;
 
 export function createInspection(store: SnapshotStore, server: Pick<XdsServer, 'streams'>): Inspection {

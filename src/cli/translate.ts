@@ -37,6 +37,7 @@ export interface TranslateOptions {
 /** Kinds in the order in which they are shown: from the port to the pod. */
 const SECTIONS = {
   listeners: 'envoy.config.listener.v3.Listener',
+  extensions: 'envoy.config.core.v3.TypedExtensionConfig',
   scopes: 'envoy.config.route.v3.ScopedRouteConfiguration',
   routes: 'envoy.config.route.v3.RouteConfiguration',
   clusters: 'envoy.config.cluster.v3.Cluster',

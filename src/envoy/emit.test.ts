@@ -4,6 +4,7 @@ import { DEFAULT_CERTIFICATE, type Endpoints, PrivateKey } from '../model/proxy-
 import { DEFAULT_SETTINGS, SETTINGS } from '../model/settings.ts';
 import { decode, setStrict, toJson } from './codec.ts';
 import { createEmitter, type EmitOptions } from './emit.ts';
+import { httpFilters } from './http-filters.ts';
 import { type EncodedResource, typeUrls } from './resource.ts';
 import { createTestModel, forward, host, respond, TO_HTTPS } from './testing.ts';
 
@@ -79,6 +80,32 @@ describe('what a change costs', () => {
       encodes: { FilterChain: 2, HttpConnectionManager: 2, Listener: 2, Secret: 2 },
       resources: ['listener-resource http', 'listener-resource https'],
     });
+  });
+
+  test('a setting of compression: its filter alone, no listener', () => {
+    const { model, cost, resource } = setUpShop();
+    const gzip = { level: 1, minBytes: 256, types: 'all' } as const;
+    const change = cost(() => model.settings.set(SETTINGS, { ...DEFAULT_SETTINGS, compression: { gzip } }));
+    expect(change.resources).toEqual(['filter-config-resource compression']);
+    expect(change.encodes['TypedExtensionConfig']).toBe(1);
+    expect(change.encodes['Listener']).toBeUndefined();
+    const other = { ...DEFAULT_SETTINGS.upstream, connectTimeoutSeconds: 7 };
+    const again = cost(() =>
+      model.settings.set(SETTINGS, { ...DEFAULT_SETTINGS, compression: { gzip }, upstream: other }),
+    );
+    expect(again.encodes['TypedExtensionConfig']).toBeUndefined();
+    expect(resource('extension', 'compression')).toBeDefined();
+  });
+
+  test('every filter whose configuration is to be fetched has one', () => {
+    const { resource } = setUpShop();
+    const named = httpFilters(DEFAULT_SETTINGS).filter((filter) => filter.config_discovery !== undefined);
+    expect(named.map(({ name }) => name)).toContain('compression');
+    for (const { name = '', config_discovery } of named) {
+      const bytes = resource('extension', name)?.bytes() ?? new Uint8Array();
+      const { typed_config } = decode('envoy.config.core.v3.TypedExtensionConfig', bytes);
+      expect(config_discovery?.type_urls).toEqual([(typed_config as { '@type'?: string } | undefined)?.['@type']]);
+    }
   });
 
   test('a setting of clusters: no listener', () => {

@@ -6,6 +6,7 @@ import type { ClusterName, HostName, ProxyModel, RouteAction } from '../model/pr
 import { SETTINGS } from '../model/settings.ts';
 import { emitBackendSecrets } from './backend-secret.ts';
 import { clusterMessage, type DnsOptions } from './cluster.ts';
+import { emitDiscoveredFilters } from './emit-filters.ts';
 import { emitListeners, emitStreamListeners, type ListenerEmitOptions } from './emit-listeners.ts';
 import { deriveResource, existing } from './emit-resource.ts';
 import { createEncoder, type Encoder } from './encoder.ts';
@@ -51,6 +52,7 @@ export function createEmitter(engine: Engine, model: ProxyModel, options: EmitOp
       { typeUrl: typeUrls.secret, table: emitSecrets(engine, model, listeners.chains, encoder) },
       { typeUrl: typeUrls.secret, table: emitOnDemandSecrets(engine, model, encoder) },
       { typeUrl: typeUrls.secret, table: emitBackendSecrets(engine, model, encoder) },
+      { typeUrl: typeUrls.extension, table: emitDiscoveredFilters(engine, model, encoder) },
       { typeUrl: typeUrls.listener, table: listeners.resources },
       { typeUrl: typeUrls.listener, table: listeners.quicResources },
       { typeUrl: typeUrls.listener, table: emitStreamListeners(engine, model, options, encoder) },

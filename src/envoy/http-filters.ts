@@ -11,6 +11,7 @@ import { ADDRESS_LISTS } from './filters/address-lists.ts';
 import { ANSWER_REWRITE } from './filters/answer-rewrite.ts';
 import { BLOCKED_CLIENTS } from './filters/blocked-clients.ts';
 import { BODY_SIZE_LIMIT } from './filters/body-size-limit.ts';
+import { COMPRESSION } from './filters/compression.ts';
 import { FORWARDED_HOST } from './filters/forwarded-host.ts';
 import { HASH_KEY } from './filters/hash-key.ts';
 import { originalRequest } from './filters/original-request.ts';
@@ -19,13 +20,17 @@ import { requestCheck } from './filters/request-check.ts';
 import { ROUTER } from './filters/router.ts';
 import { STATEFUL_SESSION } from './filters/stateful-session.ts';
 
-/** Behind the check of requests and what notes how they came. */
+/**
+ * Behind the check of requests and what notes how they came. An answer goes the other way: what it holds is complete before it is
+ * compressed, and it is compressed before its bytes are counted. Both stand in front, so that they see what other filters answer.
+ */
 const ALL_FILTERS: readonly HttpFilter[] = [
+  PACE,
+  COMPRESSION,
   BLOCKED_CLIENTS,
   BODY_SIZE_LIMIT,
   ADDRESS_LISTS,
   HASH_KEY,
-  PACE,
   STATEFUL_SESSION,
   FORWARDED_HOST,
   ANSWER_REWRITE,
@@ -51,5 +56,7 @@ export function isOffByDefault(filter: string): boolean {
  * protects a backend must stay.
  */
 export function upgradeFilters(settings: ProxySettings): readonly HttpFilter[] {
-  return httpFilters(settings).filter((filter) => filter !== BODY_SIZE_LIMIT && filter !== PACE);
+  return httpFilters(settings).filter((filter) => !OF_BODIES.has(filter));
 }
+
+const OF_BODIES: ReadonlySet<HttpFilter> = new Set([PACE, COMPRESSION, BODY_SIZE_LIMIT]);

@@ -5,6 +5,7 @@ export const typeUrls = {
   cluster: 'type.googleapis.com/envoy.config.cluster.v3.Cluster',
   endpoints: 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment',
   secret: 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret',
+  extension: 'type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig',
   listener: 'type.googleapis.com/envoy.config.listener.v3.Listener',
   routes: 'type.googleapis.com/envoy.config.route.v3.RouteConfiguration',
   scopedRoutes: 'type.googleapis.com/envoy.config.route.v3.ScopedRouteConfiguration',

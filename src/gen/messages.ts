@@ -34,8 +34,10 @@ export type AnyMessage =
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.access_loggers.grpc.v3.HttpGrpcAccessLogConfig' } & envoy_extensions_access_loggers_grpc_v3_HttpGrpcAccessLogConfig)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.access_loggers.stream.v3.StdoutAccessLog' } & envoy_extensions_access_loggers_stream_v3_StdoutAccessLog)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.clusters.dns.v3.DnsCluster' } & envoy_extensions_clusters_dns_v3_DnsCluster)
+  | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.common.matching.v3.ExtensionWithMatcher' } & envoy_extensions_common_matching_v3_ExtensionWithMatcher)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.compression.brotli.compressor.v3.Brotli' } & envoy_extensions_compression_brotli_compressor_v3_Brotli)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.compression.gzip.compressor.v3.Gzip' } & envoy_extensions_compression_gzip_compressor_v3_Gzip)
+  | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.common.matcher.action.v3.SkipFilter' } & envoy_extensions_filters_common_matcher_action_v3_SkipFilter)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.http.basic_auth.v3.BasicAuth' } & envoy_extensions_filters_http_basic_auth_v3_BasicAuth)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.http.basic_auth.v3.BasicAuthPerRoute' } & envoy_extensions_filters_http_basic_auth_v3_BasicAuthPerRoute)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.http.body_size_limit.v3.BodySizeLimit' } & envoy_extensions_filters_http_body_size_limit_v3_BodySizeLimit)
@@ -96,6 +98,7 @@ export type AnyMessage =
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext' } & envoy_extensions_transport_sockets_tls_v3_UpstreamTlsContext)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions' } & envoy_extensions_upstreams_http_v3_HttpProtocolOptions)
   | ({ readonly '@type': 'type.googleapis.com/envoy.service.runtime.v3.Runtime' } & envoy_service_runtime_v3_Runtime)
+  | ({ readonly '@type': 'type.googleapis.com/envoy.type.matcher.v3.HttpRequestHeaderMatchInput' } & envoy_type_matcher_v3_HttpRequestHeaderMatchInput)
   | ({ readonly '@type': 'type.googleapis.com/google.protobuf.Empty' } & google_protobuf_Empty)
   | ({ readonly '@type': 'type.googleapis.com/google.protobuf.StringValue' } & google_protobuf_StringValue);
 
@@ -580,6 +583,59 @@ export type envoy_config_common_matcher_v3_MatchPredicate = OneOf<{
 export type envoy_config_common_matcher_v3_MatchPredicate_MatchSet = {
   readonly rules?: readonly envoy_config_common_matcher_v3_MatchPredicate[];
 };
+
+export type envoy_config_common_matcher_v3_Matcher = {
+  readonly on_no_match?: envoy_config_common_matcher_v3_Matcher_OnMatch;
+} & OneOf<{
+  matcher_list: envoy_config_common_matcher_v3_Matcher_MatcherList;
+  matcher_tree: envoy_config_common_matcher_v3_Matcher_MatcherTree;
+}>;
+
+export type envoy_config_common_matcher_v3_Matcher_MatcherList = {
+  readonly matchers?: readonly envoy_config_common_matcher_v3_Matcher_MatcherList_FieldMatcher[];
+};
+
+export type envoy_config_common_matcher_v3_Matcher_MatcherList_FieldMatcher = {
+  readonly predicate?: envoy_config_common_matcher_v3_Matcher_MatcherList_Predicate;
+  readonly on_match?: envoy_config_common_matcher_v3_Matcher_OnMatch;
+};
+
+export type envoy_config_common_matcher_v3_Matcher_MatcherList_Predicate = OneOf<{
+  single_predicate: envoy_config_common_matcher_v3_Matcher_MatcherList_Predicate_SinglePredicate;
+  or_matcher: envoy_config_common_matcher_v3_Matcher_MatcherList_Predicate_PredicateList;
+  and_matcher: envoy_config_common_matcher_v3_Matcher_MatcherList_Predicate_PredicateList;
+  not_matcher: envoy_config_common_matcher_v3_Matcher_MatcherList_Predicate;
+}>;
+
+export type envoy_config_common_matcher_v3_Matcher_MatcherList_Predicate_PredicateList = {
+  readonly predicate?: readonly envoy_config_common_matcher_v3_Matcher_MatcherList_Predicate[];
+};
+
+export type envoy_config_common_matcher_v3_Matcher_MatcherList_Predicate_SinglePredicate = {
+  readonly input?: envoy_config_core_v3_TypedExtensionConfig;
+} & OneOf<{
+  value_match: envoy_type_matcher_v3_StringMatcher;
+  custom_match: envoy_config_core_v3_TypedExtensionConfig;
+}>;
+
+export type envoy_config_common_matcher_v3_Matcher_MatcherTree = {
+  readonly input?: envoy_config_core_v3_TypedExtensionConfig;
+} & OneOf<{
+  exact_match_map: envoy_config_common_matcher_v3_Matcher_MatcherTree_MatchMap;
+  prefix_match_map: envoy_config_common_matcher_v3_Matcher_MatcherTree_MatchMap;
+  custom_match: envoy_config_core_v3_TypedExtensionConfig;
+}>;
+
+export type envoy_config_common_matcher_v3_Matcher_MatcherTree_MatchMap = {
+  readonly map?: MapOf<envoy_config_common_matcher_v3_Matcher_OnMatch>;
+};
+
+export type envoy_config_common_matcher_v3_Matcher_OnMatch = {
+  readonly keep_matching?: boolean;
+} & OneOf<{
+  matcher: envoy_config_common_matcher_v3_Matcher;
+  action: envoy_config_core_v3_TypedExtensionConfig;
+}>;
 
 export type envoy_config_common_mutation_rules_v3_HeaderMutation = OneOf<{
   remove: string;
@@ -2566,6 +2622,13 @@ export type envoy_extensions_clusters_dns_v3_DnsCluster_RefreshRate = {
   readonly max_interval?: google_protobuf_Duration;
 };
 
+export type envoy_extensions_common_matching_v3_ExtensionWithMatcher = {
+  /** @deprecated */
+  readonly matcher?: envoy_config_common_matcher_v3_Matcher;
+  readonly xds_matcher?: xds_type_matcher_v3_Matcher;
+  readonly extension_config?: envoy_config_core_v3_TypedExtensionConfig;
+};
+
 export type envoy_extensions_common_ratelimit_v3_LocalClusterRateLimit = Empty;
 
 export type envoy_extensions_common_ratelimit_v3_LocalRateLimitDescriptor = {
@@ -2676,6 +2739,8 @@ export type envoy_extensions_filters_common_fault_v3_FaultRateLimit_FixedLimit =
 };
 
 export type envoy_extensions_filters_common_fault_v3_FaultRateLimit_HeaderLimit = Empty;
+
+export type envoy_extensions_filters_common_matcher_action_v3_SkipFilter = Empty;
 
 export type envoy_extensions_filters_common_set_filter_state_v3_FilterStateValue = {
   readonly factory_key?: string;
@@ -4436,6 +4501,10 @@ export type envoy_type_matcher_v3_FilterStateMatcher = {
   address_match: envoy_type_matcher_v3_AddressMatcher;
 }>;
 
+export type envoy_type_matcher_v3_HttpRequestHeaderMatchInput = {
+  readonly header_name?: string;
+};
+
 export type envoy_type_matcher_v3_ListMatcher = OneOf<{
   one_of: envoy_type_matcher_v3_ValueMatcher;
 }>;
@@ -5075,6 +5144,15 @@ export interface Messages {
   'envoy.config.common.matcher.v3.HttpHeadersMatch': envoy_config_common_matcher_v3_HttpHeadersMatch;
   'envoy.config.common.matcher.v3.MatchPredicate': envoy_config_common_matcher_v3_MatchPredicate;
   'envoy.config.common.matcher.v3.MatchPredicate.MatchSet': envoy_config_common_matcher_v3_MatchPredicate_MatchSet;
+  'envoy.config.common.matcher.v3.Matcher': envoy_config_common_matcher_v3_Matcher;
+  'envoy.config.common.matcher.v3.Matcher.MatcherList': envoy_config_common_matcher_v3_Matcher_MatcherList;
+  'envoy.config.common.matcher.v3.Matcher.MatcherList.FieldMatcher': envoy_config_common_matcher_v3_Matcher_MatcherList_FieldMatcher;
+  'envoy.config.common.matcher.v3.Matcher.MatcherList.Predicate': envoy_config_common_matcher_v3_Matcher_MatcherList_Predicate;
+  'envoy.config.common.matcher.v3.Matcher.MatcherList.Predicate.PredicateList': envoy_config_common_matcher_v3_Matcher_MatcherList_Predicate_PredicateList;
+  'envoy.config.common.matcher.v3.Matcher.MatcherList.Predicate.SinglePredicate': envoy_config_common_matcher_v3_Matcher_MatcherList_Predicate_SinglePredicate;
+  'envoy.config.common.matcher.v3.Matcher.MatcherTree': envoy_config_common_matcher_v3_Matcher_MatcherTree;
+  'envoy.config.common.matcher.v3.Matcher.MatcherTree.MatchMap': envoy_config_common_matcher_v3_Matcher_MatcherTree_MatchMap;
+  'envoy.config.common.matcher.v3.Matcher.OnMatch': envoy_config_common_matcher_v3_Matcher_OnMatch;
   'envoy.config.common.mutation_rules.v3.HeaderMutation': envoy_config_common_mutation_rules_v3_HeaderMutation;
   'envoy.config.common.mutation_rules.v3.HeaderMutation.RemoveOnMatch': envoy_config_common_mutation_rules_v3_HeaderMutation_RemoveOnMatch;
   'envoy.config.common.mutation_rules.v3.HeaderMutationRules': envoy_config_common_mutation_rules_v3_HeaderMutationRules;
@@ -5296,6 +5374,7 @@ export interface Messages {
   'envoy.extensions.access_loggers.stream.v3.StdoutAccessLog': envoy_extensions_access_loggers_stream_v3_StdoutAccessLog;
   'envoy.extensions.clusters.dns.v3.DnsCluster': envoy_extensions_clusters_dns_v3_DnsCluster;
   'envoy.extensions.clusters.dns.v3.DnsCluster.RefreshRate': envoy_extensions_clusters_dns_v3_DnsCluster_RefreshRate;
+  'envoy.extensions.common.matching.v3.ExtensionWithMatcher': envoy_extensions_common_matching_v3_ExtensionWithMatcher;
   'envoy.extensions.common.ratelimit.v3.LocalClusterRateLimit': envoy_extensions_common_ratelimit_v3_LocalClusterRateLimit;
   'envoy.extensions.common.ratelimit.v3.LocalRateLimitDescriptor': envoy_extensions_common_ratelimit_v3_LocalRateLimitDescriptor;
   'envoy.extensions.common.ratelimit.v3.RateLimitDescriptor': envoy_extensions_common_ratelimit_v3_RateLimitDescriptor;
@@ -5308,6 +5387,7 @@ export interface Messages {
   'envoy.extensions.filters.common.fault.v3.FaultRateLimit': envoy_extensions_filters_common_fault_v3_FaultRateLimit;
   'envoy.extensions.filters.common.fault.v3.FaultRateLimit.FixedLimit': envoy_extensions_filters_common_fault_v3_FaultRateLimit_FixedLimit;
   'envoy.extensions.filters.common.fault.v3.FaultRateLimit.HeaderLimit': envoy_extensions_filters_common_fault_v3_FaultRateLimit_HeaderLimit;
+  'envoy.extensions.filters.common.matcher.action.v3.SkipFilter': envoy_extensions_filters_common_matcher_action_v3_SkipFilter;
   'envoy.extensions.filters.common.set_filter_state.v3.FilterStateValue': envoy_extensions_filters_common_set_filter_state_v3_FilterStateValue;
   'envoy.extensions.filters.http.basic_auth.v3.BasicAuth': envoy_extensions_filters_http_basic_auth_v3_BasicAuth;
   'envoy.extensions.filters.http.basic_auth.v3.BasicAuthPerRoute': envoy_extensions_filters_http_basic_auth_v3_BasicAuthPerRoute;
@@ -5509,6 +5589,7 @@ export interface Messages {
   'envoy.type.matcher.v3.AddressMatcher': envoy_type_matcher_v3_AddressMatcher;
   'envoy.type.matcher.v3.DoubleMatcher': envoy_type_matcher_v3_DoubleMatcher;
   'envoy.type.matcher.v3.FilterStateMatcher': envoy_type_matcher_v3_FilterStateMatcher;
+  'envoy.type.matcher.v3.HttpRequestHeaderMatchInput': envoy_type_matcher_v3_HttpRequestHeaderMatchInput;
   'envoy.type.matcher.v3.ListMatcher': envoy_type_matcher_v3_ListMatcher;
   'envoy.type.matcher.v3.ListStringMatcher': envoy_type_matcher_v3_ListStringMatcher;
   'envoy.type.matcher.v3.MetadataMatcher': envoy_type_matcher_v3_MetadataMatcher;

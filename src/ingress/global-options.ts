@@ -3,6 +3,7 @@ import type { Engine, Table } from '../derive.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { type ObjectKey, type ObjectRef, objectRef } from '../model/object-ref.ts';
 import type { Http3Settings } from '../model/settings.ts';
+import { contentTypeFindings } from './compression-settings.ts';
 import type { ConfigMapValues } from './config-map/keys.ts';
 import { type ConfigMapReading, DEFAULT_VALUES, readConfigMap } from './config-map/reading.ts';
 import type { ProxyName } from './declaration/support.ts';
@@ -43,7 +44,11 @@ export function deriveGlobalOptions(
       return { values: DEFAULT_VALUES, protective: [], diagnostics };
     }
     const found = readConfigMap(data, proxy);
-    const more = [...cipherFindings(found.values, proxy), ...http3Findings(found.values, http3)];
+    const more = [
+      ...cipherFindings(found.values, proxy),
+      ...contentTypeFindings(found.values, proxy),
+      ...http3Findings(found.values, http3),
+    ];
     const reading = { ...found, findings: [...found.findings, ...more] };
     const { values, protective } = reading;
     return { values, protective, diagnostics: report(ref, reading) };

@@ -9,6 +9,7 @@ import {
   type ProxySettings,
   SETTINGS,
 } from '../model/settings.ts';
+import { compressionSettings } from './compression-settings.ts';
 import type { ConfigMapValues } from './config-map/keys.ts';
 import { clientSettings, keptConnections, nginxTuning, streamSettings } from './connection-settings.ts';
 import type { ProxyName } from './declaration/support.ts';
@@ -44,11 +45,12 @@ export function deriveProxySettings(
       ...settings,
       listener: { ...listener, ...(served && { http3: served }) },
       tls: tlsSettings(values, proxy),
+      compression: compressionSettings(values, proxy),
     };
   });
 }
 
-function settingsOf(values: ConfigMapValues, headers: HeaderSettings): Omit<ProxySettings, 'tls'> {
+function settingsOf(values: ConfigMapValues, headers: HeaderSettings): Omit<ProxySettings, 'tls' | 'compression'> {
   return {
     blocked: {
       networks: values['block-cidrs'],

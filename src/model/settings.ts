@@ -1,3 +1,4 @@
+import type { CompressionSettings } from './compression.ts';
 import {
   type ClientSettings,
   DEFAULT_CLIENTS,
@@ -20,6 +21,7 @@ export interface ProxySettings {
   readonly forwarded: ForwardedSettings;
   readonly http: HttpSettings;
   readonly headers: HeaderSettings;
+  readonly compression: CompressionSettings;
   readonly logs: LogSettings;
   readonly clients: ClientSettings;
   readonly tls: TlsSettings;
@@ -159,6 +161,7 @@ export const DEFAULT_SETTINGS: ProxySettings = {
     response: { set: [], remove: [] },
     request: { set: [], remove: [] },
   },
+  compression: {},
   logs: { requests: { format: DEFAULT_LOG_FORMAT, escape: 'default', skip: [] }, streams: true, errors: 'notice' },
   clients: DEFAULT_CLIENTS,
   upstream: {

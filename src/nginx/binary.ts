@@ -26,6 +26,7 @@ const DYNAMIC_MODULES = {
   ndk: 'ndk_http_module.so',
   lua: 'ngx_http_lua_module.so',
   stream: 'ngx_stream_module.so',
+  brotli: 'ngx_http_brotli_filter_module.so',
 } as const;
 
 /**
@@ -48,13 +49,16 @@ export async function findNginx(path?: string): Promise<NginxBinary> {
   const luaBuiltIn = /--add-module=\S*lua-nginx-module/.test(description);
   const streamBuiltIn = /--with-stream(?!\S)/.test(description);
   const luaModules = luaBuiltIn || lua === undefined ? [] : [...(ndk === undefined ? [] : [ndk]), lua];
+  const brotliBuiltIn = /--add-module=\S*brotli/.test(description);
   const stream = streamBuiltIn ? undefined : file('stream');
+  const brotli = brotliBuiltIn ? undefined : file('brotli');
   return {
     path: found,
     version,
-    modules: [...luaModules, ...(stream === undefined ? [] : [stream])],
+    modules: [...luaModules, stream, brotli].filter((module) => module !== undefined),
     hasLua: luaBuiltIn || lua !== undefined,
     hasStream: streamBuiltIn || stream !== undefined,
+    hasBrotli: brotliBuiltIn || brotli !== undefined,
     hasStreamRealIp: /--with-stream_realip_module(?!\S)/.test(description),
     hasHttp2Directive: compareVersions(version, FIRST_WITH_HTTP2_DIRECTIVE) >= 0,
     warnings: compareVersions(version, FIRST_SAFE_VERSION) < 0 ? [outdated(found, version)] : [],

@@ -42,6 +42,14 @@ export interface NginxSettings {
     /** Values of `Referer`, as a `map` has them. */
     readonly referers: readonly (Literal | Pattern)[];
   };
+  /** How answers are compressed for clients that take it. */
+  readonly compression: {
+    readonly gzip?: NginxCompression & {
+      /** `gzip_disable` */
+      readonly exceptAgents?: Pattern;
+    };
+    readonly brotli?: NginxCompression;
+  };
   /** The text of `Strict-Transport-Security` over TLS, which `responseHeaders` send; empty for none. */
   readonly strictTransportSecurity: string;
   /** Whose `Server` header clients see. */
@@ -116,6 +124,16 @@ export interface NginxSettings {
   readonly serverNamesHashMaxSize: number;
   /** File with the certificate and the key that answer every server name without a certificate of its own. */
   readonly defaultCertificate: string;
+}
+
+/** One format. */
+export interface NginxCompression {
+  /** `gzip_comp_level`, `brotli_comp_level` */
+  readonly level: number;
+  /** `gzip_min_length`, `brotli_min_length` */
+  readonly minBytes: number;
+  /** Types of content beside `text/html`; `*` for all. */
+  readonly types: readonly Literal[];
 }
 
 /** How clients speak TLS. */

@@ -2,11 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { Engine } from '../derive.ts';
 import { createTestModel, forward, host, respond } from '../envoy/testing.ts';
 import { DEFAULT_CERTIFICATE, type Endpoints, PrivateKey, type StreamListener } from '../model/proxy-model.ts';
+import { DEFAULT_SETTINGS, SETTINGS } from '../model/settings.ts';
 import { certificateFile } from './certificate-file.ts';
 import { createNginxEmitter, NGINX, type NginxEmitOptions } from './emit.ts';
 
 const OPTIONS: NginxEmitOptions = {
-  nginx: { modules: [], hasStream: true, hasStreamRealIp: true, hasHttp2Directive: true },
+  nginx: { modules: [], hasStream: true, hasBrotli: true, hasStreamRealIp: true, hasHttp2Directive: true },
   ipv6: true,
   dynamic: false,
   luaFolder: '/lua',
@@ -172,6 +173,21 @@ describe('what this nginx cannot do is told', () => {
     const { config, codes } = setUp({ nginx: { ...OPTIONS.nginx, hasStream: false } });
     expect(config().streams).toEqual([]);
     expect(codes()).toEqual(['StreamEntryInvalid ']);
+  });
+
+  test('brotli without its module', () => {
+    const brotli = { level: 4, minBytes: 20, types: ['text/html', 'text/css'] };
+    const settings = { ...DEFAULT_SETTINGS, compression: { brotli } };
+    const without = setUp({ nginx: { ...OPTIONS.nginx, hasBrotli: false } });
+    without.model.settings.set(SETTINGS, settings);
+    without.engine.pass();
+    expect(without.config().settings.compression).toEqual({});
+    expect(without.codes()).toEqual(['ConfigMapKeyUnsupported ']);
+    const having = setUp();
+    having.model.settings.set(SETTINGS, settings);
+    having.engine.pass();
+    expect(having.config().settings.compression).toMatchObject({ brotli: { types: [{ text: 'text/css' }] } });
+    expect(having.codes()).toEqual([]);
   });
 
   test('external names without a DNS server; an address needs none', () => {

@@ -15,6 +15,7 @@ import {
 import { DEFAULT_SETTINGS, SETTINGS } from '../model/settings.ts';
 import { blockedClients } from './blocked.ts';
 import { authoritiesFile, certificateFile } from './certificate-file.ts';
+import { compression } from './compression.ts';
 import type { NginxConfig, NginxServer, NginxSettings, NginxStream, NginxUpstream } from './config.ts';
 import { headersOfAll } from './headers.ts';
 import { logSettings } from './logs.ts';
@@ -29,6 +30,8 @@ export interface NginxFeatures {
   readonly modules: readonly string[];
   /** Whether it can forward TCP and UDP. */
   readonly hasStream: boolean;
+  /** Whether it can compress by brotli. */
+  readonly hasBrotli: boolean;
   /** Whether streams can take the address of a client from a PROXY protocol header. */
   readonly hasStreamRealIp: boolean;
   /** Whether servers have the directive `http2`; else it is a parameter of `listen`. */
@@ -150,7 +153,11 @@ interface Problems {
 }
 
 /** What this nginx, on this machine, cannot do of what the model asks for. */
-function deriveProblems(engine: Engine, { clusters, streamListeners }: ProxyModel, options: NginxEmitOptions) {
+function deriveProblems(
+  engine: Engine,
+  { clusters, settings, streamListeners }: ProxyModel,
+  options: NginxEmitOptions,
+) {
   const ofStreams = engine.derive<Problems>('nginx-stream-problems', streamListeners, (name, read) => {
     const listener = read(streamListeners, name);
     if (options.nginx.hasStream || listener === undefined) return undefined;
@@ -168,7 +175,13 @@ function deriveProblems(engine: Engine, { clusters, streamListeners }: ProxyMode
       diagnostics: [{ severity: 'error', code: 'ExternalNameInvalid', message, ref, field: 'spec.externalName' }],
     };
   });
-  return [ofStreams, ofClusters];
+  const ofSettings = engine.derive<Problems>('nginx-settings-problems', settings, (name, read) => {
+    if (options.nginx.hasBrotli || read(settings, name)?.compression.brotli === undefined) return undefined;
+    const message =
+      'enable-brotli has no effect: this nginx has no module for brotli (on Debian: libnginx-mod-http-brotli-filter)';
+    return { diagnostics: [{ severity: 'warning', code: 'ConfigMapKeyUnsupported', message }] };
+  });
+  return [ofStreams, ofClusters, ofSettings];
 }
 
 /** Every value of a table in one group. */
@@ -252,6 +265,7 @@ function settings(
     underscoresInHeaders: http.underscoresInHeaders,
     ignoreInvalidHeaders: http.ignoresInvalidHeaders,
     blocked: blockedClients(blocked),
+    compression: compression(current.compression, options.nginx.hasBrotli),
     ...headersOfAll(current),
     clients,
     kept: upstream.kept,

@@ -16,6 +16,7 @@ import { bodySize, bodySizeOfAll, bodySizeUnreadable } from './body-size.ts';
 import { buffering, bufferingOfConfigMap } from './buffering.ts';
 import { canaries } from './canaries.ts';
 import { clientTlsDefault, clientTlsOther, clientTlsSet, clientTlsUnreadable } from './client-tls.ts';
+import { compressionTables } from './compression.ts';
 import { connections } from './connections.ts';
 import { cors } from './cors.ts';
 import { customHeaders } from './custom-headers.ts';
@@ -66,6 +67,7 @@ export const annotationTables: readonly AnnotationTable[] = [
   buffering,
   ...bufferingOfConfigMap,
   canaries,
+  ...compressionTables,
   ...connections,
   clientTlsDefault,
   clientTlsOther,

@@ -107,7 +107,10 @@ function readInput(text: string): { flags: Readonly<Record<string, unknown>>; ma
 export function showResources(resources: Translation['resources'], base: Translation['resources']): string {
   const known = new Set<string>();
   visit(base, '', (key, text) => void known.add(`${key} ${text}`));
-  return yaml(abbreviate(resources, '', known));
+  // Every case has the same filters, whose configurations few of them change.
+  const { extensions, ...others } = resources;
+  const isKnown = JSON.stringify(extensions) === JSON.stringify(base['extensions']);
+  return yaml(abbreviate(isKnown ? others : resources, '', known));
 }
 
 /** The text of `nginx.conf`. Blocks that are the same in the base case are not shown again, nor is what stands before them all. */
@@ -131,11 +134,23 @@ const LONG = 200;
 
 function abbreviate(value: unknown, key: string, known: ReadonlySet<string>): unknown {
   if (typeof value !== 'object' || value === null) return value;
+  if (isManyNumbers(value)) return ranges(value);
   const text = JSON.stringify(value);
   if (text.length > LONG && known.has(`${key} ${text}`))
     return [nameOf(value), `as in ${BASE}`].filter(Boolean).join(', ');
   if (Array.isArray(value)) return value.map((item) => abbreviate(item, key, known));
   return Object.fromEntries(Object.entries(value).map(([inner, item]) => [inner, abbreviate(item, inner, known)]));
+}
+
+function isManyNumbers(value: object): value is readonly number[] {
+  return Array.isArray(value) && value.length > 20 && value.every((item) => typeof item === 'number');
+}
+
+/** `1-3, 5` for 1, 2, 3, 5. */
+function ranges(numbers: readonly number[]): string {
+  const starts = numbers.filter((number, index) => number !== (numbers[index - 1] ?? Number.NaN) + 1);
+  const ends = numbers.filter((number, index) => number !== (numbers[index + 1] ?? Number.NaN) - 1);
+  return starts.map((start, index) => (start === ends[index] ? `${start}` : `${start}-${ends[index]}`)).join(', ');
 }
 
 /** Every object and list below a value; the items of a list have its key. */

@@ -1,5 +1,5 @@
 /**
- * `npm run test:nginx`: what needs a real nginx, with the modules for Lua and streams. Root on Debian gets them installed.
+ * `npm run test:nginx`: what needs a real nginx, with the modules for Lua, streams and brotli. Root on Debian gets them installed.
  * Arguments go to Vitest (`npm run test:nginx -- golden`). The last line is `N passed, N failed`.
  */
 import { join } from 'node:path';

@@ -170,6 +170,7 @@ test('two control planes with the same manifests send the same bytes', async () 
   for (const path of [
     'envoy.service.cluster.v3.ClusterDiscoveryService/DeltaClusters',
     'envoy.service.endpoint.v3.EndpointDiscoveryService/DeltaEndpoints',
+    'envoy.service.extension.v3.ExtensionConfigDiscoveryService/DeltaExtensionConfigs',
     'envoy.service.listener.v3.ListenerDiscoveryService/DeltaListeners',
     'envoy.service.route.v3.RouteDiscoveryService/DeltaRoutes',
     'envoy.service.secret.v3.SecretDiscoveryService/DeltaSecrets',

@@ -18,6 +18,7 @@ type Json = { [key: string]: Json } & Json[];
 /** Resources in Envoy's JSON form, by kind; of each kind in any order. */
 export interface StaticResources {
   readonly listeners: readonly unknown[];
+  readonly extensions: readonly unknown[];
   readonly routes: readonly unknown[];
   readonly clusters: readonly unknown[];
   readonly endpoints: readonly unknown[];
@@ -41,6 +42,7 @@ export function staticBootstrap(resources: Iterable<StaticResource>, options: St
   return inlineBootstrap(
     {
       listeners: all('envoy.config.listener.v3.Listener'),
+      extensions: all('envoy.config.core.v3.TypedExtensionConfig'),
       routes: all('envoy.config.route.v3.RouteConfiguration'),
       clusters: all('envoy.config.cluster.v3.Cluster'),
       endpoints: all('envoy.config.endpoint.v3.ClusterLoadAssignment'),
@@ -52,13 +54,14 @@ export function staticBootstrap(resources: Iterable<StaticResource>, options: St
 
 /** The same from resources in JSON form. @throws Error as `staticBootstrap` */
 export function inlineBootstrap(resources: StaticResources, options: StaticBootstrapOptions = {}): object {
-  const find = (kind: 'routes' | 'endpoints' | 'secrets', name: unknown): Json => {
+  const find = (kind: 'routes' | 'endpoints' | 'secrets' | 'extensions', name: unknown): Json => {
     const found = (resources[kind] as readonly Json[]).find((one) => (one['name'] ?? one['cluster_name']) === name);
     if (found === undefined) throw new Error(`there are no ${kind} of the name ${name}`);
     return structuredClone(found);
   };
   const inline: Inline = {
     routes: (name) => find('routes', name),
+    filterConfig: (name) => find('extensions', name)['typed_config'] as Json,
     endpoints: (name) => find('endpoints', name),
     certificate: (name) => find('secrets', name)['tls_certificate'] as Json,
     authorities: (name) => find('secrets', name)['validation_context'] as Json,
@@ -75,6 +78,7 @@ export function inlineBootstrap(resources: StaticResources, options: StaticBoots
 
 interface Inline {
   routes(name: unknown): Json;
+  filterConfig(name: unknown): Json;
   endpoints(name: unknown): Json;
   certificate(name: unknown): Json;
   authorities(name: unknown): Json;
@@ -96,7 +100,10 @@ function staticListener(listener: Json, inline: Inline): Json {
   const chains: Json[] = [...(copy['filter_chains'] ?? [])];
   if (copy['default_filter_chain']) chains.push(copy['default_filter_chain']);
   for (const chain of chains) {
-    for (const filter of (chain['filters'] ?? []) as Json[]) inlineRoutes(filter['typed_config'] as Json, inline);
+    for (const filter of (chain['filters'] ?? []) as Json[]) {
+      inlineRoutes(filter['typed_config'] as Json, inline);
+      inlineFilterConfigs(filter['typed_config'] as Json, inline);
+    }
     if (chain['transport_socket']) inlineCertificates(chain['transport_socket']['typed_config'] as Json, inline);
   }
   return copy;
@@ -106,6 +113,14 @@ function inlineRoutes(filter: Json, inline: Inline): void {
   if (filter['rds'] === undefined) return;
   filter['route_config'] = inline.routes(filter['rds']['route_config_name']);
   delete filter['rds'];
+}
+
+function inlineFilterConfigs(manager: Json, inline: Inline): void {
+  for (const filter of (manager['http_filters'] ?? []) as Json[]) {
+    if (filter['config_discovery'] === undefined) continue;
+    filter['typed_config'] = inline.filterConfig(filter['name']);
+    delete filter['config_discovery'];
+  }
 }
 
 function inlineCertificates(socket: Json, inline: Inline): void {

@@ -5,7 +5,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { findNginx } from '../../../src/nginx/binary.ts';
 
-const PACKAGES = ['nginx', 'libnginx-mod-http-lua', 'libnginx-mod-stream', 'lua-cjson'];
+const PACKAGES = [
+  'nginx',
+  'libnginx-mod-http-lua',
+  'libnginx-mod-stream',
+  'libnginx-mod-http-brotli-filter',
+  'lua-cjson',
+];
 
 const run = promisify(execFile);
 
@@ -41,9 +47,10 @@ async function install(): Promise<void> {
 async function whatIsMissing(): Promise<string | undefined> {
   const folder = mkdtempSync(join(tmpdir(), 'ingress-xds-nginx-'));
   try {
-    const { path, modules, hasLua, hasStream } = await findNginx();
+    const { path, modules, hasLua, hasStream, hasBrotli } = await findNginx();
     if (!hasLua) return `${path} has no module for Lua`;
     if (!hasStream) return `${path} has no module for streams`;
+    if (!hasBrotli) return `${path} has no module for brotli`;
     const file = join(folder, 'nginx.conf');
     const loads = modules.map((module) => `load_module ${module};\n`).join('');
     const http = 'http { access_log off; init_by_lua_block { require("resty.core") require("cjson.safe") } }';
