@@ -84,14 +84,14 @@ function quoted(url: string): string {
 }
 
 function rowsOf(virtualHost: VirtualHost | undefined, model: ProxyModel): string[][] {
-  return (virtualHost?.routes ?? [])
-    .filter((route) => route.origin !== undefined)
-    .map((route) => [
-      virtualHost?.host ?? '',
-      pathOf(route),
-      target(route),
-      tlsOf(virtualHost?.host ?? '', route, model),
-    ]);
+  if (virtualHost === undefined) return [];
+  const { host, aliases = [], routes } = virtualHost;
+  return [
+    ...routes
+      .filter((route) => route.origin !== undefined)
+      .map((route) => [host, pathOf(route), target(route), tlsOf(host, route, model)]),
+    ...aliases.map((alias) => [alias, '', `as ${host}`]),
+  ];
 }
 
 function pathOf(route: Route): string {

@@ -36,6 +36,27 @@ export function encode<N extends MessageName>(name: N, message: Messages[N]): Ui
 }
 
 /**
+ * A field of message `name` that holds one message, from encoded parts of that: fields in the order of their numbers, so that the bytes are
+ * those of `encode`.
+ */
+export function encodeField<N extends MessageName>(
+  name: N,
+  field: keyof Messages[N] & string,
+  ...parts: readonly Uint8Array[]
+): Uint8Array {
+  const { id } = codecType(name).fields[field] as protobuf.Field;
+  const writer = protobuf.Writer.create();
+  return Uint8Array.from(
+    writer
+      .uint32((id << 3) | LENGTH_DELIMITED)
+      .bytes(Buffer.concat(parts))
+      .finish(),
+  );
+}
+
+const LENGTH_DELIMITED = 2;
+
+/**
  * Reads a message into the form that `encode` takes. An Any of a type that the schema does not have stays `{ type_url, value }`.
  * Unknown fields are dropped.
  * @throws Error if the bytes are no such message.

@@ -139,8 +139,9 @@ function originOf(
 ): readonly ObjectKey[] {
   const ingresses = new Set<ObjectKey>();
   for (const host of virtualHosts.keys()) {
-    if (!wantedHost(host)) continue;
-    for (const { origin, action } of virtualHosts.get(host)?.routes ?? []) {
+    const { aliases = [], routes = [] } = virtualHosts.get(host) ?? {};
+    if (![host, ...aliases].some(wantedHost)) continue;
+    for (const { origin, action } of routes) {
       if (origin && wanted(namesOf(action))) ingresses.add(origin.ingress);
       for (const canary of action.kind === 'forward' ? (action.canaries ?? []) : []) {
         if (wanted(namesOf({ kind: 'forward', ...canary }))) ingresses.add(canary.origin.ingress);

@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { HostName } from '../model/proxy-model.ts';
+import type { Frame } from './frame.ts';
 
-/** An encoded host and its version. */
-export interface FrameEntry {
-  readonly version: string;
-  readonly bytes: Uint8Array;
-}
+/** An encoded host, or those of its names that belong to the set, and a version that tells both. */
+export type FrameEntry = Pick<Frame, 'version' | 'bytes' | 'names'>;
 
 type Frames = ReadonlyMap<HostName, FrameEntry>;
 
@@ -59,10 +57,9 @@ export class FrameSetSnapshot {
     this.live = live;
   }
 
-  /** The frames, sorted by host name. */
-  sorted(): Uint8Array[] {
-    const frames = this.content();
-    return [...frames.keys()].sort().map((host) => frames.get(host)!.bytes);
+  /** Sorted by host name. */
+  sorted(): (readonly [HostName, FrameEntry])[] {
+    return [...this.content()].sort(([a], [b]) => (a < b ? -1 : 1));
   }
 
   /** `former`: what the set holds of the host now; the first of several changes counts. */

@@ -1,6 +1,7 @@
 import { deepEqual } from '../derive.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
-import { encode } from './codec.ts';
+import type { HostName } from '../model/proxy-model.ts';
+import { encode, encodeField } from './codec.ts';
 import type { Encoder } from './encoder.ts';
 import type { HostView } from './http-view.ts';
 import { contentVersion, sameVersion } from './resource.ts';
@@ -9,17 +10,39 @@ import { checkHost } from './validate.ts';
 /** A host of a route table, encoded. */
 export interface Frame {
   readonly version: string;
-  /** The host as a field of its RouteConfiguration, so that tables are frames one after another. */
+  /**
+   * The host as a field of its RouteConfiguration, so that tables are frames one after another. Where it has several names: what
+   * its VirtualHost says behind its names, see `namedHost`.
+   */
   readonly bytes: Uint8Array;
+  /** Sorted; absent where the host has one name. */
+  readonly names?: readonly HostName[];
   readonly diagnostics: readonly Diagnostic[];
 }
+
+const TABLE = 'envoy.config.route.v3.RouteConfiguration';
+const HOST = 'envoy.config.route.v3.VirtualHost';
 
 /** @throws Error for a host whose name no request can carry. */
 export function encodeFrame(encoder: Encoder, view: HostView): Frame {
   const { message, diagnostics } = checkHost(view);
   encoder.count('VirtualHost');
-  const bytes = encode('envoy.config.route.v3.RouteConfiguration', { virtual_hosts: [message] });
+  if (view.aliases !== undefined) {
+    const { name: _, domains = [], ...others } = message;
+    const names = domains.toSorted();
+    const bytes = encode(HOST, others);
+    return { version: contentVersion(bytes, names.join(' ')), bytes, names, diagnostics };
+  }
+  const bytes = encode(TABLE, { virtual_hosts: [message] });
   return { version: contentVersion(bytes), bytes, diagnostics };
+}
+
+/**
+ * The field of a RouteConfiguration for a host of several names, or for those of them that stand in a table: what is behind the names
+ * is the same in each.
+ */
+export function namedHost(host: HostName, names: readonly HostName[], bytes: Uint8Array): Uint8Array {
+  return encodeField(TABLE, 'virtual_hosts', encode(HOST, { name: host, domains: names }), bytes);
 }
 
 export function sameFrame(a: Frame, b: Frame): boolean {

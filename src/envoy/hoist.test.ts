@@ -1,12 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { Engine } from '../derive.ts';
 import type { envoy_config_route_v3_Route as RouteMessage } from '../gen/messages.ts';
+import { createEmitter } from './emit.ts';
 import { createEncoder } from './encoder.ts';
 import { bodySizeLimit } from './filters/body-size-limit.ts';
 import { statefulSession } from './filters/stateful-session.ts';
 import { encodeFrame } from './frame.ts';
 import { type FilterConfigs, hoist } from './hoist.ts';
-import { forward, host, respond } from './testing.ts';
+import { typeUrls } from './resource.ts';
+import { createTestModel, forward, host, respond } from './testing.ts';
 
 type Configs = Readonly<Record<string, FilterConfigs[string]>>;
 
@@ -92,6 +95,24 @@ describe('what routes of a host share', () => {
     expect(hoist(all).typed_per_filter_config).toEqual(session('a'));
     expect(hoist([...all, route(session('b'))]).typed_per_filter_config).toBeUndefined();
   });
+});
+
+test('an alias costs its name, whatever the number of paths', () => {
+  const bytes = (names: number, paths: number) => {
+    const aliases = Array.from({ length: names }, (_, index) => `alias-${index}.example.org`).toSorted();
+    const engine = new Engine();
+    const model = createTestModel(engine);
+    const { resources } = createEmitter(engine, model, { ipv6: true });
+    const routes = Array.from({ length: paths }, (_, index) => forward(`/path-${index}`, 'web'));
+    model.virtualHosts.set('a.example.com', { ...host('a.example.com', ...routes), aliases });
+    engine.pass();
+    const tables = resources.filter(({ typeUrl }) => typeUrl === typeUrls.routes).map(({ table }) => table);
+    return tables
+      .flatMap((table) => [...table.keys()].map((key) => table.get(key)!.bytes().length))
+      .reduce((a, b) => a + b);
+  };
+  const [base, names, paths] = [bytes(1, 1), bytes(1_000, 1), bytes(1, 400)];
+  expect(bytes(1_000, 400) - base).toBeLessThan(1.01 * (names - base + paths - base));
 });
 
 test('a list of addresses costs a host its length, whatever the number of paths', () => {

@@ -19,6 +19,8 @@ import { policyOfRedirect } from '../model/redirect-policy.ts';
 /** A host as one route table shows it. A `VirtualHost` of the model is one. */
 export interface HostView {
   readonly host: HostName;
+  /** As in the model. */
+  readonly aliases?: readonly HostName[];
   readonly routes: readonly RouteView[];
   /**
    * Only of a wildcard host: the default server's routes in this table. Envoy leads every host that ends like the wildcard here,
@@ -44,18 +46,19 @@ export interface HttpsRedirectAction extends HttpsRedirect {
  * that moves a route inside its Ingress must not look like a change here.
  */
 export function httpView(virtualHost: VirtualHost): HostView | 'same' {
-  const { host, routes } = virtualHost;
+  const { host, aliases, routes } = virtualHost;
   if (routes.every(isSame)) return 'same';
-  return { host, routes: mergeTail(routes.map(shown)) };
+  return { host, ...(aliases && { aliases }), routes: mergeTail(routes.map(shown)) };
 }
 
 /**
  * The host in both tables, where requests say by themselves whether they came over https: what is shown to plain requests stands
  * before what the others get.
  */
-export function claimedView({ host, routes }: VirtualHost): HostView {
+export function claimedView({ host, aliases, routes }: VirtualHost): HostView {
   return {
     host,
+    ...(aliases && { aliases }),
     routes: routes.flatMap((route): RouteView[] =>
       isSame(route) ? [route] : [{ ...shown(route), plainOnly: true }, route],
     ),

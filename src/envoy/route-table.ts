@@ -5,7 +5,7 @@ import { DEFAULT_SETTINGS, type ProxySettings, SETTINGS } from '../model/setting
 import { encode } from './codec.ts';
 import { deriveResource, existing } from './emit-resource.ts';
 import type { Encoder } from './encoder.ts';
-import type { Frame } from './frame.ts';
+import { type Frame, namedHost } from './frame.ts';
 import { type FrameEntry, FrameSet, type FrameSetSnapshot } from './frame-set.ts';
 import { blockClients } from './policies/blocked.ts';
 import { contentVersion, type EncodedResource } from './resource.ts';
@@ -69,13 +69,25 @@ export function routeTableResource(
   const head = encode(MESSAGE, { name });
   const join = () => {
     encoder.count('RouteConfiguration');
-    return Buffer.concat([head, ...hosts.flatMap((part) => part.sorted()), tail]);
+    return Buffer.concat([head, ...framesOf(hosts), tail]);
   };
   const version = contentVersion(head, tail, hosts.map(({ hash }) => hash).join(' '));
   return { name, version, bytes: once(join), origin: () => origin(isInside) };
 }
 
-/** Groups of frames. A changed host costs its own hash; sorting waits until somebody asks. */
+/** Hosts of several names come last; one whose names are in several of the sets is one host. */
+function framesOf(sets: readonly FrameSetSnapshot[]): Uint8Array[] {
+  const frames: Uint8Array[] = [];
+  const named = new Map<HostName, { names: readonly HostName[]; bytes: Uint8Array }>();
+  for (const [host, { names, bytes }] of sets.flatMap((set) => set.sorted())) {
+    if (names === undefined) frames.push(bytes);
+    else named.set(host, { names: [...(named.get(host)?.names ?? []), ...names], bytes });
+  }
+  for (const [host, { names, bytes }] of named) frames.push(namedHost(host, names.toSorted(), bytes));
+  return frames;
+}
+
+/** Groups of frames. A host of several names is in the group of each, with the names that belong to it. A changed host costs its own hash; sorting waits until somebody asks. */
 export function reduceFrames(
   engine: Engine,
   name: string,
@@ -83,7 +95,8 @@ export function reduceFrames(
   { group, always = [] }: { readonly group: (host: HostName) => Key; readonly always?: readonly Key[] },
 ): Table<FrameSetSnapshot> {
   return engine.reduce<Frame, FrameEntry, FrameSet, FrameSetSnapshot>(name, frames, {
-    spread: (host, { version, bytes }) => [[group(host), { version, bytes }]],
+    spread: (host, { version, bytes, names }) =>
+      names === undefined ? [[group(host), { version, bytes }]] : namesByGroup({ bytes, names }, group),
     init: () => new FrameSet(),
     add: (set, host, entry) => set.add(host, entry),
     remove: (set, host, entry) => set.remove(host, entry),
@@ -92,6 +105,17 @@ export function reduceFrames(
     equal: (before, now) => before.hash === now.hash,
     always,
   });
+}
+
+function namesByGroup(
+  { bytes, names }: Required<Pick<Frame, 'bytes' | 'names'>>,
+  group: (host: HostName) => Key,
+): (readonly [Key, FrameEntry])[] {
+  const version = contentVersion(bytes);
+  return [...Map.groupBy(names, group)].map(([key, inside]) => [
+    key,
+    { version: contentVersion(version, inside.join(' ')), bytes, names: inside },
+  ]);
 }
 
 /** The RouteConfiguration with all `frames`, as a table with one key, `name`. */

@@ -127,6 +127,41 @@ describe('sharded tables', () => {
     );
   });
 
+  test('a host of many names stands in each table once, with the names that lead there', () => {
+    const { model, engine, scopes, all } = setUpHosts(400);
+    const aliases = Array.from({ length: 300 }, (_, index) => `alias-${index}.example.org`).toSorted();
+    const names = ['named.example.com', ...aliases];
+    model.virtualHosts.set('named.example.com', { ...host('named.example.com', forward('/', 'named')), aliases });
+    engine.pass();
+    const before = new Map([...all('routes')].map(([table, { version }]) => [table, version]));
+    const targets = scopes();
+    const found = new Map<string, string>();
+    for (const [table, resource] of all('routes')) {
+      const { virtual_hosts = [] } = decode('envoy.config.route.v3.RouteConfiguration', resource.bytes());
+      expect(new Set(virtual_hosts.map(({ name: virtualHost }) => virtualHost)).size).toBe(virtual_hosts.length);
+      const named = virtual_hosts.filter((one) => one.name === 'named.example.com');
+      expect(resource.origin().includes('shop/named')).toBe(named.length === 1);
+      for (const domain of named[0]?.domains ?? []) {
+        found.set(`${table.split('/')[0]} ${domain}`, table);
+        expect(named[0]?.routes).toHaveLength(1);
+      }
+    }
+    expect(found.size).toBe(2 * names.length);
+    for (const one of names) expect(found.get(`https ${one}`)).toBe(targets.get(`https-${hostKey(one)}`));
+    // Another name reaches the table of its key alone.
+    model.virtualHosts.set('named.example.com', {
+      ...host('named.example.com', forward('/', 'named')),
+      aliases: aliases.slice(1),
+    });
+    engine.pass();
+    const after = all('routes');
+    const moved = [...after].filter(([table, { version }]) => before.get(table) !== version).map(([table]) => table);
+    expect(moved.toSorted()).toEqual([
+      targets.get(`http-${hostKey(aliases[0]!)}`),
+      targets.get(`https-${hostKey(aliases[0]!)}`),
+    ]);
+  });
+
   test('the origin of a table is what made its hosts', () => {
     const { model, engine, all, scopes } = setUpHosts(1_000);
     model.virtualHosts.set(name(7), host(name(7), forward('/', 'seven')));

@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Engine } from '../derive.ts';
+import type { VirtualHost } from '../model/proxy-model.ts';
 import { hostKey, KEYS } from './parity-hash.ts';
 import { deriveShards, isInShard, keysOf, LAYOUT, type Shard, shardName, shardsOf } from './shard.ts';
+import { respond, host as virtualHost } from './testing.ts';
 
 const counts = fc.record({
   byKey: fc.array(fc.nat({ max: 200 }), { minLength: KEYS, maxLength: KEYS }),
@@ -96,15 +98,15 @@ test('names tell the range', () => {
 
 test('the layout depends on the set of hosts, not on what they hold or how they came', () => {
   const engine = new Engine();
-  const hosts = engine.input<number>('host');
+  const hosts = engine.input<VirtualHost>('host');
   const shards = deriveShards(engine, hosts);
-  for (let index = 0; index < 300; index++) hosts.set(`h${index}.example.com`, index);
+  for (let index = 0; index < 300; index++) hosts.set(`h${index}.example.com`, virtualHost(`h${index}.example.com`));
   engine.pass();
   const three = shards.get(LAYOUT);
   expect(three?.length).toBeGreaterThan(1);
-  hosts.set('h1.example.com', 1000);
+  hosts.set('h1.example.com', virtualHost('h1.example.com', respond('/', 404)));
   expect([...engine.pass().of(shards)]).toEqual([]);
-  for (let index = 300; index < 3000; index++) hosts.set(`h${index}.example.com`, index);
+  for (let index = 300; index < 3000; index++) hosts.set(`h${index}.example.com`, virtualHost(`h${index}.example.com`));
   engine.pass();
   for (let index = 300; index < 3000; index++) hosts.set(`h${index}.example.com`, undefined);
   engine.pass();

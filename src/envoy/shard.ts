@@ -1,6 +1,6 @@
 /** How the hosts of a route table are divided into shards. A pure function of the set of hosts, so that all replicas agree. */
 import { deepEqual, type Engine, type Table } from '../derive.ts';
-import { DEFAULT_HOST, type HostName } from '../model/proxy-model.ts';
+import { DEFAULT_HOST, type HostName, type VirtualHost } from '../model/proxy-model.ts';
 import { type HostKey, hostKey, KEYS } from './parity-hash.ts';
 import { isWildcard } from './server-name-matcher.ts';
 
@@ -74,10 +74,15 @@ export function shardGroup(host: HostName): string {
 
 export const LAYOUT = 'layout';
 
-/** One entry, `LAYOUT`: the shards. The set of hosts decides, not what is in them. */
-export function deriveShards(engine: Engine, hosts: Table<unknown>): Table<readonly Shard[]> {
-  return engine.reduce<unknown, string, Map<string, number>, readonly Shard[]>('shards', hosts, {
-    spread: (host) => [[LAYOUT, shardGroup(host)]],
+/** One entry, `LAYOUT`: the shards. The set of hosts and their names decides, not what is in them. */
+export function deriveShards(
+  engine: Engine,
+  hosts: Table<Pick<VirtualHost, 'host' | 'aliases'>>,
+): Table<readonly Shard[]> {
+  return engine.reduce<Pick<VirtualHost, 'aliases'>, string, Map<string, number>, readonly Shard[]>('shards', hosts, {
+    // With many names a host may be in many shards, in each once.
+    spread: (host, { aliases = [] }) =>
+      [...new Set([host, ...aliases].map(shardGroup))].map((group) => [LAYOUT, group]),
     init: () => new Map(),
     add: (counts, _host, group) => void counts.set(group, (counts.get(group) ?? 0) + 1),
     remove: (counts, _host, group) => void counts.set(group, (counts.get(group) ?? 0) - 1),

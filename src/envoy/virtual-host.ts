@@ -32,7 +32,12 @@ export function hostMessage(view: HostView): HostMessage {
   const routes = made.map(({ message }) => message);
   const forwards = routes.some((route) => 'route' in route);
   return {
-    message: { name: view.host, domains: [view.host], ...hoist(routes), ...(forwards ? FORWARDING : {}) },
+    message: {
+      name: view.host,
+      domains: [view.host, ...(view.aliases ?? [])],
+      ...hoist(routes),
+      ...(forwards ? FORWARDING : {}),
+    },
     routes,
     madeOf: made.map(({ of }) => of),
   };

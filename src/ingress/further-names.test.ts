@@ -91,6 +91,50 @@ describe('an alias', () => {
     expect(world.routes('c.example.com')).toEqual(['prefix / → shop/web/80 (https)']);
   });
 
+  test('stands with its host: its routes are there once', () => {
+    world.apply(shop('web', 'a.example.com', { 'server-alias': 'c.example.com,b.example.com,*.b.example.org' }));
+    const named = () =>
+      [...world.model.virtualHosts.keys()].map((name) => [name, world.model.virtualHosts.get(name)?.aliases]);
+    expect(named()).toEqual([
+      ['*', undefined],
+      ['a.example.com', ['b.example.com', 'c.example.com']],
+      ['*.b.example.org', undefined],
+    ]);
+    world.apply(shop('web', 'a.example.com', { 'server-alias': 'c.example.com' }));
+    expect(named()).toEqual([
+      ['*', undefined],
+      ['a.example.com', ['c.example.com']],
+    ]);
+  });
+
+  test.each(['*.example.com', ''])(
+    'of the host "%s" stands with the first alias, which has no guard against other names',
+    (host) => {
+      world.apply(shop('web', host, { 'server-alias': 'c.example.org,b.example.org' }));
+      const { virtualHosts } = world.model;
+      expect(virtualHosts.get('b.example.org')?.aliases).toEqual(['c.example.org']);
+      expect(virtualHosts.get('c.example.org')).toBeUndefined();
+      expect(virtualHosts.get(host || '*')?.aliases).toBeUndefined();
+      expect(world.routes('c.example.org')).toContain('prefix / → shop/web/80');
+    },
+  );
+
+  test('is named by a redirect to a path', () => {
+    world.apply(shop('web', 'a.example.com', { 'server-alias': 'b.example.com', 'permanent-redirect': '/new' }));
+    const [route] = world.model.virtualHosts.get('a.example.com')?.routes ?? [];
+    expect(route?.action).toMatchObject({ location: expect.arrayContaining([{ variable: 'host' }, '/new']) });
+  });
+
+  test('may have a wildcard 20 times', () => {
+    const aliases = Array.from({ length: 21 }, (_, index) => `*.w${index}.example.com`);
+    world.apply(shop('web', 'a.example.com', { 'server-alias': aliases.join(',') }));
+    expect(world.routes('*.w19.example.com')).toEqual(['prefix / → shop/web/80']);
+    expect(world.routes('*.w20.example.com')).toEqual([]);
+    expect(world.diagnostics().map(({ message }) => message)).toContain(
+      '"*.w20.example.com" is one of more than 20 aliases with a wildcard; it is left out',
+    );
+  });
+
   test('asks for no more work the more Ingresses there are', () => {
     const count = (hosts: number) => {
       const some = Array.from({ length: hosts }, (_, index) =>

@@ -11,6 +11,7 @@ import type { Template, TemplatePart, Variable } from '../model/template.ts';
 import type { HostEffects } from './declaration/annotation.ts';
 import type { NameUse } from './further-names.ts';
 import { isWildcard } from './host.ts';
+import type { HostNames } from './host-names.ts';
 
 const REDIRECT_STATUSES: readonly number[] = [301, 302, 303, 307, 308] satisfies readonly RedirectStatus[];
 
@@ -23,18 +24,18 @@ const SCHEME: Variable = { variable: 'forwarded_scheme' };
 const NOT_MODIFIED = 304;
 
 /** What every path of the Ingress is answered on a host, where it asks for a redirect. */
-export function redirectAction({ redirect, portInRedirects }: HostEffects, host: HostName): RouteAction | undefined {
+export function redirectAction({ redirect, portInRedirects }: HostEffects, names: HostNames): RouteAction | undefined {
   if (redirect === undefined) return undefined;
   const { status, url, relative } = redirect;
   if (!isRedirectStatus(status)) return { kind: 'respond', status, body: status === NOT_MODIFIED ? '' : url };
   const port: Template = portInRedirects ? [{ variable: 'port_suffix' }] : [];
   const isOfHost = url.startsWith('/') && !relative;
-  return { kind: 'redirect', status, location: isOfHost ? [SCHEME, '://', nameOf(host), ...port, url] : [url] };
+  return { kind: 'redirect', status, location: isOfHost ? [SCHEME, '://', nameOf(names), ...port, url] : [url] };
 }
 
 /** As nginx says the host of a redirect to a path. */
-function nameOf(host: HostName): TemplatePart {
-  return host === DEFAULT_HOST || isWildcard(host) ? { variable: 'host' } : host;
+function nameOf({ host, aliases }: HostNames): TemplatePart {
+  return aliases !== undefined || host === DEFAULT_HOST || isWildcard(host) ? { variable: 'host' } : host;
 }
 
 /** The redirect of exactly `/` to a path, at the host as the client has written it. */

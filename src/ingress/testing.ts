@@ -178,9 +178,14 @@ export class World {
       .toSorted();
   }
 
-  /** A host's routes in match order, in short: `exact /foo → shop/web/80`, `prefix / → 404`, with `(https)` if redirected. */
-  routes(host: string): string[] {
-    return (this.model.virtualHosts.get(host)?.routes ?? []).map(({ match, action, policy }) => {
+  /**
+   * The routes of a host, or of one of its aliases, in match order, in short: `exact /foo → shop/web/80`, `prefix / → 404`, with
+   * `(https)` if redirected.
+   */
+  routes(name: string): string[] {
+    const { virtualHosts } = this.model;
+    const host = [...virtualHosts.keys()].find((key) => key === name || virtualHosts.get(key)?.aliases?.includes(name));
+    return (virtualHosts.get(host ?? name)?.routes ?? []).map(({ match, action, policy }) => {
       const target = action.kind === 'forward' ? action.cluster.name : String(action.status);
       return `${match.kind} ${match.path} → ${target}${policy.httpsRedirect ? ' (https)' : ''}`;
     });

@@ -400,7 +400,7 @@ describe('what protects is never served open', () => {
 });
 
 test('a host that cannot be built is closed, not gone', () => {
-  const failed = closedOnFailure('shop.example.com', () => {
+  const failed = closedOnFailure({ host: 'shop.example.com' }, () => {
     throw new RangeError('too many');
   });
   expect(failed.routes).toMatchObject([{ match: { kind: 'prefix', path: '/' }, action: { status: 503 } }]);

@@ -20,6 +20,7 @@ import { diagnose, quote } from './diagnose.ts';
 import type { MergedEffects } from './effects.ts';
 import type { FurtherName } from './further-names.ts';
 import { GLOBAL, type GlobalOptions } from './global-options.ts';
+import { derivePlainAliases, type HostNames, namesOfAlias, namesOfHost } from './host-names.ts';
 import { hostPaths, type Place, rewritesRest } from './host-paths.ts';
 import { reportPaths } from './host-report.ts';
 import { canariesOf, type HostIndex, ingressesOf } from './ingresses-by-host.ts';
@@ -48,17 +49,20 @@ const NO_POLICY: RoutePolicy = {};
 const NO_EFFECTS = { route: NO_POLICY, host: {} };
 const HEALTH_PATH = '/healthz';
 
-/** Unit per host and further name, and one for the default server. */
+/** Unit per host and further name, and one for the default server. Names that stand with another one have none of their own. */
 export function deriveVirtualHosts(engine: Engine, sources: VirtualHostSources): Table<VirtualHost> {
   const { hosts, furtherNames } = sources;
+  const plainAliases = derivePlainAliases(engine, furtherNames);
+  const build = (host: HostName, names: HostNames, read: Reader) =>
+    closedOnFailure(names, () => buildVirtualHost(host, names, read, sources));
   return engine.derive<VirtualHost>('virtual-host', [hosts.byHost, furtherNames], (name, read) => {
-    if (read(hosts.byHost, name) !== undefined)
-      return closedOnFailure(name, () => buildVirtualHost(name, read, sources));
+    if (read(hosts.byHost, name) !== undefined) return build(name, namesOfHost(name, read, plainAliases), read);
     const use = read(furtherNames, name)?.use;
     if (use === undefined) return undefined;
     if (use.kind === 'redirect') return redirectingHost(name, use);
+    const names = namesOfAlias(name, use.of, read, plainAliases);
     // What there is to say about the host is said there.
-    return closedOnFailure(name, () => ({ ...buildVirtualHost(use.of, read, sources, name), diagnostics: [] }));
+    return names && { ...build(use.of, names, read), diagnostics: [] };
   });
 }
 
@@ -66,13 +70,13 @@ export function deriveVirtualHosts(engine: Engine, sources: VirtualHostSources):
  * A bug must not take a host away: a wildcard host or the default server would answer for it, open or not. So every path of the
  * host answers 503 until what it reads changes.
  */
-export function closedOnFailure(host: HostName, build: () => VirtualHost): VirtualHost {
+export function closedOnFailure(names: HostNames, build: () => VirtualHost): VirtualHost {
   try {
     return build();
   } catch (error) {
-    const message = `the host ${host} could not be built, so all its paths answer 503: ${String(error)}`;
+    const message = `the host ${names.host} could not be built, so all its paths answer 503: ${String(error)}`;
     return {
-      host,
+      ...names,
       routes: [{ match: { kind: 'prefix', path: '/' }, action: UNAVAILABLE, policy: NO_POLICY }],
       diagnostics: [{ severity: 'error', code: 'UnitFailed', message }],
     };
@@ -82,8 +86,8 @@ export function closedOnFailure(host: HostName, build: () => VirtualHost): Virtu
 /** What all routes of one host have in common while they are built. */
 interface HostContext {
   readonly host: HostName;
-  /** By which it is served: the host itself, or an alias. */
-  readonly name: HostName;
+  /** By which it is served: the host itself, or aliases. */
+  readonly names: HostNames;
   readonly read: Reader;
   readonly sources: VirtualHostSources;
   readonly ingresses: readonly ServedIngress[];
@@ -94,14 +98,14 @@ interface HostContext {
   readonly diagnostics: Diagnostic[];
 }
 
-function buildVirtualHost(host: HostName, read: Reader, sources: VirtualHostSources, name = host): VirtualHost {
+function buildVirtualHost(host: HostName, names: HostNames, read: Reader, sources: VirtualHostSources): VirtualHost {
   const ingresses = ingressesOf(host, read, sources.hosts);
   const diagnostics: Diagnostic[] = [];
   const protectors = ingresses.filter(protectsHost);
   const globallyClosed = (read(sources.globalOptions, GLOBAL)?.protective.length ?? 0) > 0;
   const context: HostContext = {
     host,
-    name,
+    names,
     read,
     sources,
     ingresses,
@@ -123,7 +127,7 @@ function buildVirtualHost(host: HostName, read: Reader, sources: VirtualHostSour
     ...reportClosedNeighbours(context, protectors[0]),
     ...diagnostics,
   ];
-  return { host: name, routes: [...appRoot, ...complete(routes, context)], diagnostics: reports };
+  return { ...names, routes: [...appRoot, ...complete(routes, context)], diagnostics: reports };
 }
 
 /** @param canaries those that want a part of its requests. */
@@ -136,7 +140,7 @@ function claimedRoute({ claim, match, rewrites }: Place, canaries: readonly Clai
   // A denied location answers before it redirects, as in ingress-nginx.
   if (context.closed || claim.closed || ingress.protections.length > 0)
     return { match, action: UNAVAILABLE, policy: NO_POLICY, origin };
-  const redirect = ingress.catchAll ? undefined : redirectAction(ingress.host, context.name);
+  const redirect = ingress.catchAll ? undefined : redirectAction(ingress.host, context.names);
   if (redirect !== undefined) return { match, action: redirect, policy: policyOfRedirect(ingress.route), origin };
   const policy = policyOfPath(ingress, { path: match.path, rewrite, backend }, tlsOf(context));
   const route = { match, action: forward(claim, canaries, context), policy, origin };
@@ -202,7 +206,7 @@ function complete(routes: readonly Route[], context: HostContext): Route[] {
 function lastRoute(context: HostContext): Route {
   const match = { kind: 'prefix', path: '/' } as const;
   const { read, sources, ingresses, host } = context;
-  const redirect = host === DEFAULT_HOST ? undefined : redirectAction(ingresses[0]?.host ?? {}, context.name);
+  const redirect = host === DEFAULT_HOST ? undefined : redirectAction(ingresses[0]?.host ?? {}, context.names);
   const isOpen = !context.closed && ingresses[0]?.protections.length === 0;
   if (redirect !== undefined && isOpen)
     return { match, action: redirect, policy: policyOfRedirect(ingresses[0]?.route ?? {}) };

@@ -65,9 +65,11 @@ export interface StreamListener {
   readonly proxyProtocol?: true;
 }
 
-/** One host name with its routes in match order (the first that matches wins). A host always answers every path. */
+/** One host with its routes in match order (the first that matches wins). A host always answers every path. */
 export interface VirtualHost {
   readonly host: HostName;
+  /** Further names of the host, sorted; neither they nor `host` have a wildcard then. Absent where there are none. */
+  readonly aliases?: readonly HostName[];
   readonly routes: readonly Route[];
   readonly diagnostics: readonly Diagnostic[];
 }

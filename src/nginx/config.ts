@@ -160,14 +160,14 @@ export interface NginxTls {
   readonly rejectHandshake: boolean;
 }
 
-/** One host name. */
+/** One host. */
 export interface NginxServer {
-  /** The host name; `*` for the default server. */
+  /** Its name, or the first of them; `*` for the default server. */
   readonly host: string;
   /** Whether requests come here whose host nobody claims. */
   readonly isDefault: boolean;
-  /** The parameter of `server_name`: the name, or a regular expression for a wildcard of one label. */
-  readonly serverName: Literal | Pattern;
+  /** The parameters of `server_name`: names, or a regular expression for a wildcard of one label. */
+  readonly serverNames: readonly (Literal | Pattern)[];
   /** File with the certificate and the key; absent where the default certificate, or the Lua module, answers. */
   readonly certificate?: string;
   /** At most one for each path and kind. */

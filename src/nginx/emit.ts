@@ -19,6 +19,7 @@ import { compression } from './compression.ts';
 import type { NginxConfig, NginxServer, NginxSettings, NginxStream, NginxUpstream } from './config.ts';
 import { headersOfAll } from './headers.ts';
 import { logSettings } from './logs.ts';
+import { Literal, type Pattern } from './quote.ts';
 import { type EmittedServer, nginxServer, type ServerContext } from './server.ts';
 import { forwardedSettings, listenAddresses, tlsSettings } from './settings.ts';
 import { nginxStream } from './stream.ts';
@@ -93,13 +94,13 @@ export function createNginxEmitter(engine: Engine, model: ProxyModel, options: N
     const certificate = read(model.certificates, name);
     return certificate && certificateFile(options.folder, certificate);
   });
-  const hostCertificates = deriveHostCertificates(engine, model, serverNames);
+  const certificateOf = certificateReader(engine, serverNames);
   const servers = engine.derive<EmittedServer>('nginx-server', model.virtualHosts, (host, read) => {
     const context: ServerContext = {
       dynamic: options.dynamic,
       forward: (cluster) => forward(cluster, read, { model, upstreams, options }),
       certificateFile: (name) => {
-        const certificate = options.dynamic ? undefined : read(hostCertificates, name);
+        const certificate = options.dynamic ? undefined : certificateOf(name, read);
         return certificate && read(files, certificate);
       },
       backendFiles: (key) => {
@@ -110,9 +111,9 @@ export function createNginxEmitter(engine: Engine, model: ProxyModel, options: N
         };
       },
     };
-    return nginxServer(host, read(model.virtualHosts, host)?.routes ?? [], context);
+    return nginxServer(read(model.virtualHosts, host) ?? { host, routes: [] }, context);
   });
-  const allServers = all(engine, 'nginx-servers', servers, ({ server }: EmittedServer) => server);
+  const allServers = all(engine, 'nginx-servers', servers, (emitted: EmittedServer) => emitted.servers);
   const allUpstreams = all(engine, 'nginx-upstreams', upstreams, (upstream: NginxUpstream) => upstream);
   const streams = engine.derive<NginxStream>('nginx-stream', model.streamListeners, (name, read) => {
     const listener = read(model.streamListeners, name);
@@ -125,7 +126,7 @@ export function createNginxEmitter(engine: Engine, model: ProxyModel, options: N
   const allStreams = all(engine, 'nginx-streams', streams, (stream: NginxStream) => stream);
   const problems = deriveProblems(engine, model, options);
   const config = engine.derive<NginxConfig>('nginx-config', [NGINX], (_, read) => {
-    const found = sorted(read(allServers, ALL));
+    const found = sorted(read(allServers, ALL)).flat();
     const isDefault = ({ isDefault }: NginxServer) => isDefault;
     const sites = [...found.filter(isDefault), ...found.filter((server) => !isDefault(server))];
     const defaultFile = options.dynamic ? undefined : read(files, DEFAULT_CERTIFICATE);
@@ -201,24 +202,19 @@ function usedBy(servers: readonly NginxServer[], upstreams: readonly NginxUpstre
   return upstreams.filter(({ name }) => used.has(name));
 }
 
-/** Which certificate answers a host: its own name counts before a wildcard. */
-function deriveHostCertificates(
+/** Which certificate answers a name of a host: the name itself counts before a wildcard. */
+function certificateReader(
   engine: Engine,
-  { virtualHosts }: ProxyModel,
   serverNames: Table<readonly ServerName[]>,
-): Table<CertificateName> {
+): (name: HostName, read: Reader) => CertificateName | undefined {
   const byName = engine.group<readonly ServerName[], CertificateName>(
     'nginx-certificate-of-name',
     serverNames,
     (_, names) => names.map(({ name, certificate }) => [name, certificate]),
   );
   const find = (name: HostName, read: Reader) => [...(read(byName, name)?.values() ?? [])][0];
-  return engine.derive<CertificateName>(
-    'nginx-host-certificate',
-    virtualHosts,
-    (host, read) =>
-      find(host, read) ?? (host.startsWith('*.') ? undefined : find(`*${host.slice(host.indexOf('.'))}`, read)),
-  );
+  return (name, read) =>
+    find(name, read) ?? (name.startsWith('*.') ? undefined : find(`*${name.slice(name.indexOf('.'))}`, read));
 }
 
 function forward(
@@ -301,15 +297,20 @@ const NAMES_IN_A_BUCKET = 8;
  * table grows in powers of two so that a new host seldom changes it.
  */
 function serverNamesHash(servers: readonly NginxServer[], tuning: NginxTuning) {
-  const longest = servers.reduce((length, { host }) => Math.max(length, host.length), 0);
+  const names = servers.flatMap(({ serverNames }) => serverNames.map(lengthOf));
+  const longest = names.reduce((length, name) => Math.max(length, name), 0);
   const nameBytes = POINTER_BYTES + Math.ceil((longest + 2) / POINTER_BYTES) * POINTER_BYTES;
   return {
     serverNamesHashBucketSize: Math.max(
       powerOfTwo(NAMES_IN_A_BUCKET * nameBytes + POINTER_BYTES, 64),
       tuning.serverNamesHashBucketSize,
     ),
-    serverNamesHashMaxSize: Math.max(powerOfTwo(servers.length * 2, 1024), tuning.serverNamesHashMaxSize),
+    serverNamesHashMaxSize: Math.max(powerOfTwo(names.length * 2, 1024), tuning.serverNamesHashMaxSize),
   };
+}
+
+function lengthOf(name: Literal | Pattern): number {
+  return name instanceof Literal ? name.text.length : name.source.length;
 }
 
 function powerOfTwo(needed: number, least: number): number {

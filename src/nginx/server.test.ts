@@ -13,8 +13,7 @@ const context: ServerContext = {
   backendFiles: () => ({}),
 };
 
-const emit = (...routes: readonly Route[]) =>
-  nginxServer('a.example.com', host('a.example.com', ...routes).routes, context);
+const emit = (...routes: readonly Route[]) => nginxServer(host('a.example.com', ...routes), context);
 
 /** `= /foo → shop/web/80`, `/foo/ → 404` */
 function shown({ kind, path, forward, respond }: NginxLocation): string {
@@ -23,7 +22,7 @@ function shown({ kind, path, forward, respond }: NginxLocation): string {
   return `${modifier}${text} → ${forward?.upstream ?? respond?.status}`;
 }
 
-const locations = (...routes: readonly Route[]) => emit(...routes).server.locations.map(shown);
+const locations = (...routes: readonly Route[]) => emit(...routes).servers[0]!.locations.map(shown);
 
 describe('locations', () => {
   test('a prefix is the path itself and what is below it', () => {
@@ -82,8 +81,8 @@ describe('locations', () => {
 
   test('a path that is too long is closed, with all that begins like it', () => {
     const long = `/${'x'.repeat(4_000)}`;
-    const { server, diagnostics } = emit(forward(long, 'web'), forward('/', 'root'));
-    expect(server.locations.map(shown)).toEqual([
+    const { servers, diagnostics } = emit(forward(long, 'web'), forward('/', 'root'));
+    expect(servers[0]!.locations.map(shown)).toEqual([
       `~ ^${long.slice(0, ALWAYS_WRITABLE_BYTES)} → 503`,
       '/ → shop/root/80',
     ]);
@@ -104,16 +103,16 @@ describe('locations', () => {
 
 test('a value that is longer than nginx can read costs its own path, not the configuration', () => {
   const set = [{ name: 'x-long', value: ['x'.repeat(4_100)] }];
-  const { server, diagnostics } = emit(
+  const { servers, diagnostics } = emit(
     forward('=/long', 'web', { responseHeaders: { set, remove: [] } }),
     forward('/', 'web'),
   );
-  expect(server.locations.map(shown)).toEqual(['= /long → 503', '/ → shop/web/80']);
+  expect(servers[0]!.locations.map(shown)).toEqual(['= /long → 503', '/ → shop/web/80']);
   expect(diagnostics).toMatchObject([{ severity: 'error', message: expect.stringMatching(/longer than nginx/) }]);
 });
 
 describe('server names', () => {
-  const name = (text: string) => nginxServer(text, [], context).server.serverName;
+  const name = (text: string) => nginxServer(host(text), context).servers[0]?.serverNames[0];
 
   test('the default server, a host, a wildcard for one label', () => {
     expect(name('*')).toEqual(new Literal('_'));
@@ -122,9 +121,24 @@ describe('server names', () => {
   });
 });
 
+test('the names of a host are those of one server, or of one for each certificate', () => {
+  const named = { ...host('a.example.com', forward('/', 'web')), aliases: ['b.example.com', 'c.example.com'] };
+  const names = (certificateFile: ServerContext['certificateFile']) =>
+    nginxServer(named, { ...context, certificateFile }).servers.map(({ serverNames, certificate, locations }) => [
+      serverNames.map((name) => (name instanceof Literal ? name.text : name.source)),
+      certificate,
+      locations.length,
+    ]);
+  expect(names(() => undefined)).toEqual([[['a.example.com', 'b.example.com', 'c.example.com'], undefined, 1]]);
+  expect(names((name) => (name.startsWith('b') ? undefined : 'a.pem'))).toEqual([
+    [['a.example.com', 'c.example.com'], 'a.pem', 1],
+    [['b.example.com'], undefined, 1],
+  ]);
+});
+
 describe('what happens to a request', () => {
   test('redirect, backend, statuses', () => {
-    const [location] = emit(forward('/', 'web', TO_HTTPS)).server.locations;
+    const [location] = emit(forward('/', 'web', TO_HTTPS)).servers[0]!.locations;
     expect(location).toMatchObject({
       httpsRedirect: { status: 308 },
       forward: { logName: 'shop-web-80', statusWithoutEndpoints: 503 },
@@ -139,7 +153,7 @@ describe('what happens to a request', () => {
       respond('=/c', 200, page),
       respond('=/d', 503, 'no'),
     ];
-    expect(emit(...bodies).server.locations.map(({ respond }) => respond)).toEqual([
+    expect(emit(...bodies).servers[0]!.locations.map(({ respond }) => respond)).toEqual([
       { status: 404, contentType: 'text/html' },
       { status: 200, contentType: 'text/plain', body: '' },
       { status: 200, contentType: 'text/html', body: page },

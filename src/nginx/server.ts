@@ -1,5 +1,12 @@
 import type { Diagnostic } from '../model/diagnostic.ts';
-import { DEFAULT_HOST, type HostName, type PathMatch, type Route, type RouteAction } from '../model/proxy-model.ts';
+import {
+  DEFAULT_HOST,
+  type HostName,
+  type PathMatch,
+  type Route,
+  type RouteAction,
+  type VirtualHost,
+} from '../model/proxy-model.ts';
 import { backendRules } from './backend-rules.ts';
 import type { NginxForward, NginxLocation, NginxRespond, NginxServer } from './config.ts';
 import {
@@ -29,14 +36,17 @@ export interface ServerContext extends PolicyContext {
 }
 
 export interface EmittedServer {
-  readonly server: NginxServer;
+  /** One; or one for each certificate that names of the host have, which differ in nothing else. */
+  readonly servers: readonly NginxServer[];
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** One host as a server of nginx. */
-export function nginxServer(host: HostName, routes: readonly Route[], context: ServerContext): EmittedServer {
+/** One host for nginx. */
+export function nginxServer(
+  { host, aliases = [], routes }: Pick<VirtualHost, 'host' | 'aliases' | 'routes'>,
+  context: ServerContext,
+): EmittedServer {
   const isDefault = host === DEFAULT_HOST;
-  const certificate = isDefault ? undefined : context.certificateFile(host);
   const diagnostics: Diagnostic[] = [];
   const locations = reachable(routes).flatMap(({ route, bytes }) => {
     const paths = pathsOf(route.match, bytes);
@@ -59,14 +69,15 @@ export function nginxServer(host: HostName, routes: readonly Route[], context: S
     }
     return paths.map((path) => ({ ...path, ...content }));
   });
-  const server = {
-    host,
-    isDefault,
-    serverName: serverName(host),
+  const shared = { isDefault, locations: withoutDuplicates(locations) };
+  const certificateFile = (name: HostName) => (isDefault ? undefined : context.certificateFile(name));
+  const servers = [...Map.groupBy([host, ...aliases], certificateFile)].map(([certificate, names]) => ({
+    host: names[0] ?? host,
+    serverNames: names.map(serverName),
     ...(certificate !== undefined && { certificate }),
-    locations: withoutDuplicates(locations),
-  };
-  return { server, diagnostics };
+    ...shared,
+  }));
+  return { servers, diagnostics };
 }
 
 /** A wildcard stands for one label, which nginx's own wildcards do not. */

@@ -3,11 +3,15 @@ import { annotationFeature, type Finding } from '../declaration/annotation.ts';
 import { listOf, textOf } from '../declaration/codecs.ts';
 import { approximated } from '../declaration/support.ts';
 import { quote } from '../diagnose.ts';
-import { parseHost } from '../host.ts';
+import { isWildcard, parseHost } from '../host.ts';
 
-const support = approximated('An expression (`~…`) is left out; name each host.', (texts: readonly string[]) =>
-  texts.some(isExpression),
+const support = approximated(
+  'An expression (`~…`) is left out; name each host. Of names with a wildcard 20 count.',
+  (texts: readonly string[]) => texts.some(isExpression) || texts.filter(isWildcard).length > MAX_WILDCARDS,
 );
+
+/** Each repeats all routes of its host; others share them. */
+const MAX_WILDCARDS = 20;
 
 export const serverAlias = annotationFeature({
   title: 'Aliases of hosts',
@@ -28,7 +32,7 @@ export const serverAlias = annotationFeature({
     const aliases = new Set<HostName>();
     const warnings: Finding[] = [];
     for (const text of texts) {
-      const parsed = parseAlias(text);
+      const parsed = parseAlias(text, aliases);
       if ('host' in parsed) aliases.add(parsed.host);
       else warnings.push({ annotation: 'server-alias', reason: `${quote(text)} ${parsed.reason}; it is left out` });
     }
@@ -36,8 +40,13 @@ export const serverAlias = annotationFeature({
   },
 });
 
-function parseAlias(text: string): ReturnType<typeof parseHost> {
-  return isExpression(text) ? { reason: 'is an expression, not a name; name each host' } : parseHost(text);
+/** `before`: those that count already. */
+function parseAlias(text: string, before: ReadonlySet<HostName>): ReturnType<typeof parseHost> {
+  if (isExpression(text)) return { reason: 'is an expression, not a name; name each host' };
+  const parsed = parseHost(text);
+  if ('reason' in parsed || !isWildcard(parsed.host) || before.has(parsed.host)) return parsed;
+  const isOneTooMany = [...before].filter(isWildcard).length >= MAX_WILDCARDS;
+  return isOneTooMany ? { reason: `is one of more than ${MAX_WILDCARDS} aliases with a wildcard` } : parsed;
 }
 
 function isExpression(text: string): boolean {
