@@ -51,6 +51,7 @@ const httpFilters = inHttpFilters([
   'set_filter_state.v3.Config',
   'stateful_session.v3.StatefulSession',
   'stateful_session.v3.StatefulSessionPerRoute',
+  'upstream_codec.v3.UpstreamCodec',
 ]);
 
 const extensions = inExtensions([

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { configurationSocket } from '../nginx/dynamic.ts';
+import { copiesSocket } from '../nginx/mirror.ts';
 import type { ParentProxy } from './parent.ts';
 import type { LogEntry } from './process-tree.ts';
 import type { RuntimePaths } from './runtime-folder.ts';
@@ -40,8 +41,8 @@ export function nginxProxy({ path, gracePeriodMs, deadlineMs }: NginxProxyOption
         name: 'nginx',
         title: 'nginx',
         spawn: () => {
-          // A master that was killed leaves it behind, and the next one could not listen there.
-          rmSync(configurationSocket(folder), { force: true });
+          // A master that was killed leaves them behind, and the next one could not listen there.
+          for (const socket of [configurationSocket(folder), copiesSocket(folder)]) rmSync(socket, { force: true });
           // A process group of its own. Access logs go to stdout, and its own log to stderr.
           return spawn(path, args, { detached: true, stdio: ['ignore', 'inherit', 'pipe'] });
         },

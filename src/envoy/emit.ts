@@ -1,11 +1,12 @@
 /** The model as Envoy resources: one unit per resource, so that a change encodes what it changes. */
 import type { Engine, Table } from '../derive.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
+import { mirrorClusterName } from '../model/mirror.ts';
 import type { ObjectKey } from '../model/object-ref.ts';
-import type { ClusterName, HostName, ProxyModel, RouteAction } from '../model/proxy-model.ts';
+import type { ClusterName, HostName, ProxyModel, RouteAction, RoutePolicy } from '../model/proxy-model.ts';
 import { SETTINGS } from '../model/settings.ts';
 import { emitBackendSecrets } from './backend-secret.ts';
-import { clusterMessage, type DnsOptions } from './cluster.ts';
+import { clusterMessage } from './cluster.ts';
 import { emitDiscoveredFilters } from './emit-filters.ts';
 import { emitListeners, emitStreamListeners, type ListenerEmitOptions } from './emit-listeners.ts';
 import { deriveResource, existing } from './emit-resource.ts';
@@ -14,6 +15,7 @@ import { endpointsMessage } from './endpoints.ts';
 import type { Frame } from './frame.ts';
 import { deriveHostFrames } from './host-frames.ts';
 import type { RoutingOptions } from './http-connection-manager.ts';
+import type { DnsOptions } from './resolved-name.ts';
 import { type EmittedTypeUrl, type EncodedResource, encodedResource, typeUrls } from './resource.ts';
 import { createRouteTable, type RouteTableContext, type RouteTableName, routeTableNames } from './route-table.ts';
 import { emitOnDemandSecrets, emitSecrets } from './secret.ts';
@@ -141,14 +143,18 @@ function originOf(
   for (const host of virtualHosts.keys()) {
     const { aliases = [], routes = [] } = virtualHosts.get(host) ?? {};
     if (![host, ...aliases].some(wantedHost)) continue;
-    for (const { origin, action } of routes) {
-      if (origin && wanted(namesOf(action))) ingresses.add(origin.ingress);
+    for (const { origin, action, policy } of routes) {
+      if (origin && wanted([...namesOf(action), ...copiesOf(policy)])) ingresses.add(origin.ingress);
       for (const canary of action.kind === 'forward' ? (action.canaries ?? []) : []) {
         if (wanted(namesOf({ kind: 'forward', ...canary }))) ingresses.add(canary.origin.ingress);
       }
     }
   }
   return [...ingresses].sort();
+}
+
+function copiesOf({ mirror }: RoutePolicy): readonly ClusterName[] {
+  return mirror === undefined ? [] : [mirrorClusterName(mirror.target)];
 }
 
 function namesOf(action: RouteAction): readonly ClusterName[] {

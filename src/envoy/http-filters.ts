@@ -14,6 +14,7 @@ import { BODY_SIZE_LIMIT } from './filters/body-size-limit.ts';
 import { COMPRESSION } from './filters/compression.ts';
 import { FORWARDED_HOST } from './filters/forwarded-host.ts';
 import { HASH_KEY } from './filters/hash-key.ts';
+import { MIRROR } from './filters/mirror.ts';
 import { originalRequest } from './filters/original-request.ts';
 import { PACE } from './filters/pace.ts';
 import { requestCheck } from './filters/request-check.ts';
@@ -33,6 +34,7 @@ const ALL_FILTERS: readonly HttpFilter[] = [
   HASH_KEY,
   STATEFUL_SESSION,
   FORWARDED_HOST,
+  MIRROR,
   ANSWER_REWRITE,
   ROUTER,
 ];

@@ -40,6 +40,18 @@ export function tlsToBackend({ backendProtocol, backendTls }: ClusterPolicy): Tr
   };
 }
 
+/** TLS to a server that is believed whatever certificate it shows. */
+export function tlsTo(serverName: string | undefined): TransportSocket {
+  return {
+    name: 'envoy.transport_sockets.tls',
+    typed_config: {
+      '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext',
+      ...(serverName !== undefined && { sni: serverName }),
+      common_tls_context: { tls_params: parameters() },
+    },
+  };
+}
+
 /** Envoy's own default for clients ends at 1.2. */
 function parameters({ versions = tlsVersions, ciphers }: Partial<BackendTls> = {}): TlsParameters {
   return {

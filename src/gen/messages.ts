@@ -70,6 +70,7 @@ export type AnyMessage =
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.http.set_filter_state.v3.Config' } & envoy_extensions_filters_http_set_filter_state_v3_Config)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.http.stateful_session.v3.StatefulSession' } & envoy_extensions_filters_http_stateful_session_v3_StatefulSession)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.http.stateful_session.v3.StatefulSessionPerRoute' } & envoy_extensions_filters_http_stateful_session_v3_StatefulSessionPerRoute)
+  | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.http.upstream_codec.v3.UpstreamCodec' } & envoy_extensions_filters_http_upstream_codec_v3_UpstreamCodec)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.listener.proxy_protocol.v3.ProxyProtocol' } & envoy_extensions_filters_listener_proxy_protocol_v3_ProxyProtocol)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.listener.tls_inspector.v3.TlsInspector' } & envoy_extensions_filters_listener_tls_inspector_v3_TlsInspector)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager' } & envoy_extensions_filters_network_http_connection_manager_v3_HttpConnectionManager)
@@ -3255,6 +3256,8 @@ export type envoy_extensions_filters_http_stateful_session_v3_StatefulSessionPer
   stateful_session: envoy_extensions_filters_http_stateful_session_v3_StatefulSession;
 }>;
 
+export type envoy_extensions_filters_http_upstream_codec_v3_UpstreamCodec = Empty;
+
 export type envoy_extensions_filters_listener_proxy_protocol_v3_ProxyProtocol = {
   readonly rules?: readonly envoy_extensions_filters_listener_proxy_protocol_v3_ProxyProtocol_Rule[];
   readonly allow_requests_without_proxy_protocol?: boolean;
@@ -5442,6 +5445,7 @@ export interface Messages {
   'envoy.extensions.filters.http.set_filter_state.v3.Config': envoy_extensions_filters_http_set_filter_state_v3_Config;
   'envoy.extensions.filters.http.stateful_session.v3.StatefulSession': envoy_extensions_filters_http_stateful_session_v3_StatefulSession;
   'envoy.extensions.filters.http.stateful_session.v3.StatefulSessionPerRoute': envoy_extensions_filters_http_stateful_session_v3_StatefulSessionPerRoute;
+  'envoy.extensions.filters.http.upstream_codec.v3.UpstreamCodec': envoy_extensions_filters_http_upstream_codec_v3_UpstreamCodec;
   'envoy.extensions.filters.listener.proxy_protocol.v3.ProxyProtocol': envoy_extensions_filters_listener_proxy_protocol_v3_ProxyProtocol;
   'envoy.extensions.filters.listener.proxy_protocol.v3.ProxyProtocol.KeyValuePair': envoy_extensions_filters_listener_proxy_protocol_v3_ProxyProtocol_KeyValuePair;
   'envoy.extensions.filters.listener.proxy_protocol.v3.ProxyProtocol.Rule': envoy_extensions_filters_listener_proxy_protocol_v3_ProxyProtocol_Rule;

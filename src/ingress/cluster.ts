@@ -2,6 +2,7 @@ import type { LocalEndpoints } from '../cluster/cluster-state.ts';
 import type { Service } from '../cluster/objects.ts';
 import type { Engine, Key, Reader, Table } from '../derive.ts';
 import { canonicalIp } from '../ip-address.ts';
+import { mirrorClusterName } from '../model/mirror.ts';
 import type {
   Cluster,
   ClusterName,
@@ -39,7 +40,12 @@ export function deriveClusters(engine: Engine, sources: ClusterSources): Table<C
   const ofPorts = deriveReferences(engine, 'port-cluster-references', sources.streamServices, ({ wanted }) =>
     wanted === undefined ? [] : [[wanted.cluster.name, wanted.cluster]],
   );
-  return engine.derive<Cluster>('cluster', [ofRoutes, ofPorts], (name, read) => {
+  const ofCopies = deriveReferences(engine, 'mirror-references', sources.virtualHosts, ({ routes }) =>
+    copiesOf(routes),
+  );
+  return engine.derive<Cluster>('cluster', [ofRoutes, ofPorts, ofCopies], (name, read) => {
+    const copies = read(ofCopies, name);
+    if (copies !== undefined) return { kind: 'mirror', ...copies };
     const reference = read(ofRoutes, name) ?? read(ofPorts, name);
     if (reference === undefined) return undefined;
     const { policy, protocol } = reference;
@@ -80,13 +86,13 @@ function isAskedItself(
 }
 
 /** Every cluster with what identifies it. Who refers to it is hidden, so one more route to a known cluster moves nothing. */
-function deriveReferences<V>(
+function deriveReferences<V, R extends { readonly name: ClusterName }>(
   engine: Engine,
   name: string,
   from: Table<V>,
-  spread: (value: V) => Iterable<readonly [ClusterName, ClusterReference]>,
-): Table<ClusterReference> {
-  return engine.reduce<V, ClusterReference, Map<Key, ClusterReference>, ClusterReference>(name, from, {
+  spread: (value: V) => Iterable<readonly [ClusterName, R]>,
+): Table<R> {
+  return engine.reduce<V, R, Map<Key, R>, R>(name, from, {
     spread: (_, value) => spread(value),
     init: () => new Map(),
     add: (references, key, reference) => void references.set(key, reference),
@@ -102,6 +108,19 @@ function referencesOf(routes: VirtualHost['routes']): Map<string, ClusterReferen
   const clusters = routes.flatMap(({ action }) => clustersOf(action));
   return new Map(clusters.map((cluster) => [cluster.name, cluster]));
 }
+
+/** Where copies of requests go. Answers of the proxy itself are copied nowhere. */
+function copiesOf(routes: VirtualHost['routes']): Map<string, Pick<MirrorCluster, 'name' | 'target'>> {
+  return new Map(
+    routes.flatMap(({ action, policy: { mirror } }) => {
+      if (action.kind !== 'forward' || mirror === undefined) return [];
+      const name = mirrorClusterName(mirror.target);
+      return [[name, { name, target: mirror.target }]];
+    }),
+  );
+}
+
+type MirrorCluster = Extract<Cluster, { kind: 'mirror' }>;
 
 function clustersOf(action: RouteAction): readonly ClusterReference[] {
   if (action.kind !== 'forward') return [];

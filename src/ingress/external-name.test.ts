@@ -10,6 +10,7 @@ describe('external names', () => {
     ['192.0.2.7', '192.0.2.7'],
     ['10.1.2.3', '10.1.2.3'],
     ['2001:DB8::0:1', '2001:db8::1'],
+    ['64:ff9b::192.0.2.7', '64:ff9b::c000:207'],
   ])('%s is resolved as %s', (text, hostname) => {
     expect(parseExternalName(text)).toEqual({ hostname });
   });
@@ -36,6 +37,13 @@ describe('external names', () => {
     'fe80::1',
     'fe80::1%eth0',
     '::ffff:127.0.0.1',
+    '::127.0.0.1',
+    '64:ff9b::169.254.169.254',
+    '2002:7f00:1::',
+    'fd00:ec2::254',
+    '100.100.100.200',
+    'metadata.google.internal',
+    'Metadata.',
     'example.127',
     'not a name',
     'http://example.com',

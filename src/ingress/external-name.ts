@@ -14,6 +14,22 @@ const LOCAL_NAMES: ReadonlySet<string> = new Set([
   'ip6-localhost',
   'ip6-loopback',
 ]);
+/** Where clouds tell a machine its secrets, beside the addresses of its link. */
+const METADATA_NAMES: ReadonlySet<string> = new Set([
+  'metadata',
+  'metadata.google.internal',
+  'metadata.goog',
+  'instance-data',
+  'instance-data.ec2.internal',
+]);
+const METADATA_ADDRESSES: ReadonlySet<string> = new Set([
+  'fd00:ec2::254',
+  '100.100.100.200',
+  '168.63.129.16',
+  '192.0.0.192',
+]);
+/** Addresses of IPv6 that a gateway on the way turns into one of IPv4, and the byte at which that begins. */
+const EMBEDDING_RANGES: Readonly<Record<string, number>> = { rfc6052: 12, '6to4': 2 };
 /** Resolvers read a name whose last label is a number as an address, in many spellings (`127.1`, `0x7f000001`). */
 const ENDS_IN_NUMBER = /(?:^|\.)(?:\d+|0x[0-9a-f]*)$/;
 
@@ -29,14 +45,28 @@ export function parseExternalName(text: string | undefined): ExternalName {
   const name = hostname.replace(/\.$/, '');
   if (ipaddr.isValid(name)) return parseAddress(name);
   if (LOCAL_NAMES.has(name) || name.endsWith('.localhost')) return { reason: 'is a name of the proxy itself' };
+  if (METADATA_NAMES.has(name)) return METADATA;
   if (ENDS_IN_NUMBER.test(name) || !isDnsName(name)) return { reason: 'is no DNS name' };
   return { hostname };
 }
 
+const METADATA = { reason: 'is where a cloud keeps the secrets of its machines' };
+
 function parseAddress(text: string): ExternalName {
   const address = ipaddr.process(text);
   if (REFUSED_RANGES.has(address.range())) return { reason: 'is an address of the proxy itself or of its link' };
+  if (METADATA_ADDRESSES.has(address.toString())) return METADATA;
+  const embedded = embeddedAddress(address);
+  if (embedded !== undefined && 'reason' in parseAddress(embedded)) return parseAddress(embedded);
   return { hostname: address.toString() };
+}
+
+function embeddedAddress(address: ipaddr.IPv4 | ipaddr.IPv6): string | undefined {
+  const bytes = address.toByteArray();
+  // `::127.0.0.1`, the form of IPv4 that was given up.
+  const isCompatible = bytes.length === 16 && bytes.slice(0, 12).every((byte) => byte === 0);
+  const start = isCompatible ? 12 : EMBEDDING_RANGES[address.range()];
+  return start === undefined || bytes.length === 4 ? undefined : bytes.slice(start, start + 4).join('.');
 }
 
 /** The port behind an ExternalName, which may list no ports at all: the target port of the Service port, else `port` itself. */

@@ -32,7 +32,7 @@ export function deriveStreamListeners(engine: Engine, sources: StreamListenerSou
     const cluster = read(clusters, wanted.cluster.name);
     if (cluster === undefined) return { diagnostics: [] };
     // Whether an external name has addresses, the proxy alone knows.
-    const isOpen = cluster.kind === 'dns' || (read(endpoints, cluster.endpoints)?.addresses.length ?? 0) > 0;
+    const isOpen = cluster.kind !== 'endpoints' || (read(endpoints, cluster.endpoints)?.addresses.length ?? 0) > 0;
     if (!isOpen) {
       const { namespace, service, port: servicePort } = wanted.cluster;
       const message = `no endpoint of Service ${namespace}/${service}, port ${servicePort}, is ready; ${protocol.toUpperCase()} port ${port} is closed`;

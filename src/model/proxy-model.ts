@@ -9,6 +9,7 @@ import type { CorsPolicy } from './cors.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { AnswerRewrites, HeaderChanges } from './headers.ts';
 import type { HashBy, LoadBalancing } from './load-balancing.ts';
+import type { Mirror, MirrorTarget } from './mirror.ts';
 import type { ObjectKey } from './object-ref.ts';
 import type { Retries } from './retries.ts';
 import type { SessionAffinity } from './session-affinity.ts';
@@ -170,6 +171,8 @@ export interface RoutePolicy {
   readonly affinity?: SessionAffinity;
   /** The key of a request, for clusters that choose endpoints by it. */
   readonly hashBy?: HashBy;
+  /** Each request that is sent to a backend is sent there too. */
+  readonly mirror?: Mirror;
 }
 
 /** A range of addresses, `10.0.0.0/8` or `2001:db8::/32`: the first address in canonical form, and the number of bits that count. */
@@ -265,7 +268,7 @@ export type TlsVersion = (typeof tlsVersions)[number];
 
 /**
  * `namespace/service/port`, `namespace/service/port/udp` for another protocol, and `~hash` with a policy. A canary has its own name
- * behind that of its primary: `shop/web/80@shop/web-canary/80`.
+ * behind that of its primary: `shop/web/80@shop/web-canary/80`. Where copies of requests go has a URL: `https://copies.example.com:443`.
  */
 export type ClusterName = string;
 /**
@@ -274,11 +277,13 @@ export type ClusterName = string;
  */
 export type EndpointsName = string;
 
-/** One upstream: a Service port. */
+/** One upstream: a Service port, or where copies of requests go. */
 export type Cluster = { readonly name: ClusterName; readonly policy?: ClusterPolicy } & (
   | { readonly kind: 'endpoints'; readonly endpoints: EndpointsName }
   /** An ExternalName Service: the proxy resolves the name, all addresses count. */
   | { readonly kind: 'dns'; readonly hostname: string; readonly port: number }
+  /** Copies of requests go there; the name is that of `mirrorClusterName`. */
+  | { readonly kind: 'mirror'; readonly target: MirrorTarget }
 );
 
 /** Addresses of a Service port, sorted and without duplicates; empty when nothing is ready. */

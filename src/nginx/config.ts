@@ -189,6 +189,8 @@ export interface NginxLocation {
   readonly refusesLineBreaks?: boolean;
   /** What the variable `$forwarded_prefix` holds, groups of the location's path included. */
   readonly forwardedPrefix?: Expanded;
+  /** Set where a copy of each request is sent elsewhere. */
+  readonly mirror?: NginxMirror;
   /** Set where answers tell browsers about pages of other origins. */
   readonly cors?: NginxCors;
   /** Headers as in the settings, whose headers of the same name they replace. */
@@ -225,6 +227,16 @@ export interface NginxHeader {
   readonly name: string;
   /** Its value. */
   readonly value: NginxParameter;
+}
+
+/** Copies of requests, whose answers nobody sees. */
+export interface NginxMirror {
+  /** Where a copy goes, with its path and query. */
+  readonly url: Expanded;
+  /** `Host` of a copy. */
+  readonly host: Expanded;
+  /** Whether a copy has the body of its request. */
+  readonly body: boolean;
 }
 
 /** Answers for pages of other origins. Their headers are in `responseHeaders`. */

@@ -99,6 +99,7 @@ export function createNginxEmitter(engine: Engine, model: ProxyModel, options: N
     const context: ServerContext = {
       dynamic: options.dynamic,
       forward: (cluster) => forward(cluster, read, { model, upstreams, options }),
+      canResolve: (hostname) => canResolve(hostname, options),
       certificateFile: (name) => {
         const certificate = options.dynamic ? undefined : certificateOf(name, read);
         return certificate && read(files, certificate);

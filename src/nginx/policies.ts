@@ -9,6 +9,7 @@ import { bufferSizes } from './buffering.ts';
 import type { NginxDirective, NginxLocation } from './config.ts';
 import { grpcDirective } from './grpc.ts';
 import { changedResponseHeaders, corsPatch } from './headers.ts';
+import { nginxMirror } from './mirror.ts';
 import { rewritePattern } from './path.ts';
 import { Expanded, Literal } from './quote.ts';
 import { httpsRedirect } from './redirect.ts';
@@ -19,6 +20,8 @@ import { expanded, expandedGroups } from './variables.ts';
 export interface PolicyContext {
   /** Files of a Secret for TLS to backends. */
   backendFiles(secret: ObjectKey): BackendFiles;
+  /** Whether nginx can find out the addresses of a host. */
+  canResolve(hostname: string): boolean;
 }
 
 /** What a policy adds to a location. Directives and headers of several policies stand one after the other. */
@@ -32,6 +35,7 @@ export interface Refused {
 type Handler<K extends keyof RoutePolicy> = (
   value: NonNullable<RoutePolicy[K]>,
   route: Route,
+  context: PolicyContext,
 ) => LocationPatch | Refused;
 
 const handlers: { readonly [K in keyof Required<RoutePolicy>]: Handler<K> } = {
@@ -76,6 +80,11 @@ const handlers: { readonly [K in keyof Required<RoutePolicy>]: Handler<K> } = {
   rewrite: rewritePatch,
   upstreamHost: (host) => ({ requestHeaders: [{ name: 'Host', value: expanded(host) }] }),
   log: logDirectives,
+  mirror: (mirror, { action }, { canResolve }) => {
+    const { hostname } = mirror.target;
+    if (!canResolve(hostname)) return { refused: `${hostname} cannot be resolved: no DNS server is known` };
+    return action.kind === 'forward' ? { mirror: nginxMirror(mirror) } : {};
+  },
   timeouts: ({ readSeconds, sendSeconds }) =>
     directives(['proxy_read_timeout', `${readSeconds}s`], ['proxy_send_timeout', `${sendSeconds}s`]),
   // The first that fits decides. Redirects come before all of them.
@@ -177,7 +186,7 @@ export function policyPatch(
   for (const name of Object.keys(route.policy) as (keyof RoutePolicy)[]) {
     const value = route.policy[name];
     if (value === undefined) continue;
-    const added = (handlers[name] as Handler<typeof name>)(value as never, route);
+    const added = (handlers[name] as Handler<typeof name>)(value as never, route, context);
     if ('refused' in added) diagnostics.push(refusal(route, `${name}: ${added.refused}`));
     else add(added);
   }

@@ -11,6 +11,7 @@ const context: ServerContext = {
   dynamic: true,
   certificateFile: () => undefined,
   backendFiles: () => ({}),
+  canResolve: () => true,
 };
 
 const emit = (...routes: readonly Route[]) => nginxServer(host('a.example.com', ...routes), context);

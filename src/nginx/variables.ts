@@ -15,6 +15,11 @@ export function expanded(template: Template): Expanded {
   return written(template, { ...NAMES, uri: 'line_uri' });
 }
 
+/** The same for a URL: nothing in it is decoded. */
+export function expandedInUrl(template: Template): Expanded {
+  return written(template, { ...NAMES, uri: 'sent_path' });
+}
+
 /**
  * The same with groups of the path. No variable that an expression looks up may stand beside them: nginx would go on with the groups
  * of that expression, for which it has measured no room.

@@ -33,6 +33,7 @@ import { globalHeadersDefault, globalHeadersOff, globalHeadersSet, globalHeaders
 import { httpsRedirect } from './https-redirect.ts';
 import { loadBalancing, loadBalancingOfConfigMap } from './load-balancing.ts';
 import { logTables } from './logs.ts';
+import { mirror } from './mirror.ts';
 import { names } from './names.ts';
 import { nginxTuning } from './nginx-tuning.ts';
 import { portsDefault, portsSet, portsUnreadable } from './ports.ts';
@@ -89,6 +90,7 @@ export const annotationTables: readonly AnnotationTable[] = [
   httpsRedirect,
   loadBalancing,
   ...loadBalancingOfConfigMap,
+  mirror,
   names,
   ...nginxTuning,
   portsDefault,

@@ -7,6 +7,7 @@ import { applyBodySize, applyPace, applyRequestBuffering } from './bodies.ts';
 import { applyCors } from './cors.ts';
 import { applyHashBy } from './hash-by.ts';
 import { applyLog } from './log.ts';
+import { applyMirror } from './mirror.ts';
 import type { ApplyPolicy } from './policy.ts';
 import { applyResponseHeaders } from './response-headers.ts';
 import { applyRetries } from './retries.ts';
@@ -29,6 +30,7 @@ const policies: { readonly [K in keyof Required<RoutePolicy>]: ApplyPolicy<NonNu
   retries: applyRetries,
   addresses: applyAddresses,
   hashBy: applyHashBy,
+  mirror: applyMirror,
   // After all others, since each cluster of a route has sessions of its own: canaries.ts.
   affinity: (_, routes) => routes,
   // Which of the two tables redirects is decided before anything is encoded: http-view.ts.
