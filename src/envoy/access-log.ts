@@ -2,45 +2,24 @@ import type {
   envoy_config_accesslog_v3_AccessLog as AccessLog,
   envoy_config_accesslog_v3_AccessLogFilter as AccessLogFilter,
 } from '../gen/messages.ts';
+import type { StreamListener } from '../model/proxy-model.ts';
 import type { RequestLog, TextPattern } from '../model/settings.ts';
+import type { StreamLogFormat } from '../model/stream-log-format.ts';
 import { CEL_FORMATTER, CEL_STRINGS } from './cel.ts';
 import { literal, REQUEST_URI } from './format.ts';
-import { logOperator, seconds } from './log-variables.ts';
+import { logOperator } from './log-variables.ts';
 import { INGRESS_METADATA } from './policies/log.ts';
+import { streamLine } from './stream-log-variables.ts';
 
 export interface AccessLogOptions {
   /** Whether Envoy writes a line for each request to its standard output. Default: no. */
   readonly accessLog?: boolean;
 }
 
-/**
- * Names, and order, are those of nginx's variables in the default `log-format-stream` of ingress-nginx, in which
- * nginx writes one line for each connection of a TCP service.
- */
-const TCP_FIELDS = {
-  remote_addr: '[%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%]',
-  time_local: '[%START_TIME(%d/%b/%Y:%H:%M:%S %z)%]',
-  protocol: 'TCP',
-  // nginx's status for a connection that no endpoint has taken.
-  status: cel("has(upstream.local_address) ? '200' : '502'"),
-  bytes_sent: '%BYTES_SENT%',
-  bytes_received: '%BYTES_RECEIVED%',
-  session_time: cel(seconds('request.duration')),
-} as const;
-
-/** Of UDP sessions Envoy knows no duration but in milliseconds. */
-const UDP_FIELDS = {
-  ...TCP_FIELDS,
-  protocol: 'UDP',
-  status: cel("has(upstream.address) ? '200' : '502'"),
-  session_time: '-',
-} as const;
-
-/** One line for each connection of a TCP service. */
-export const TCP_ACCESS_LOG: AccessLog = stdoutLog(Object.values(TCP_FIELDS).join(' '));
-
-/** One line for each session of a UDP service: what one client port sent and received. */
-export const UDP_ACCESS_LOG: AccessLog = stdoutLog(Object.values(UDP_FIELDS).join(' '));
+/** One line for each connection of a TCP service, or session of a UDP service: what one client port sent and received. */
+export function streamAccessLog(format: StreamLogFormat, listener: StreamListener): AccessLog {
+  return stdoutLog(streamLine(format, listener));
+}
 
 /** One line for each request. */
 export function accessLog({ format, escape: how, skip }: RequestLog): AccessLog {
@@ -89,9 +68,4 @@ function stdoutLog(line: string): AccessLog {
       },
     },
   };
-}
-
-/** What cannot be evaluated is written as `-`. */
-function cel(expression: string): string {
-  return `%CEL(${expression})%`;
 }

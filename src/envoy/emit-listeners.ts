@@ -156,13 +156,12 @@ export function emitStreamListeners(engine: Engine, model: ProxyModel, options: 
   const bindings = deriveBinding(engine, model, options, 'stream-binding');
   return deriveResource(engine, 'stream-listener-resource', streamListeners, (name, read) => {
     const listener = existing(read, streamListeners, name);
-    const accessLog = options.accessLog === true && existing(read, logs, SETTINGS);
+    const log = options.accessLog ? read(logs, SETTINGS) : undefined;
     const bytes = encoder.encode(
       LISTENER,
       streamListener(listener, existing(read, settings, SETTINGS).streams, {
         ...existing(read, bindings, SETTINGS),
-        ...options,
-        accessLog,
+        ...(log && { log }),
       }),
       name,
     );

@@ -118,7 +118,7 @@ export function logOperator({ variable, argument = '' }: LogVariable, how: LogEs
 }
 
 /** What cannot be evaluated is written as `-`. */
-function cel(expression: string): string {
+export function cel(expression: string): string {
   return `%CEL(${expression})%`;
 }
 

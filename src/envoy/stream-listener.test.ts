@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { Engine } from '../derive.ts';
 import { DEFAULT_STREAMS } from '../model/connection-settings.ts';
 import type { StreamListener } from '../model/proxy-model.ts';
+import { DEFAULT_STREAM_LOG_FORMAT } from '../model/stream-log-format.ts';
 import { decode, setStrict } from './codec.ts';
 import { createEmitter } from './emit.ts';
 import { streamListener } from './stream-listener.ts';
@@ -59,7 +60,9 @@ describe('a listener', () => {
 
   test.each([tcp, udp])('$protocol: is logged if that is wanted', (listener) => {
     expect(
-      JSON.stringify(streamListener(listener, DEFAULT_STREAMS, { addresses: ['0.0.0.0', '::'], accessLog: true })),
+      JSON.stringify(
+        streamListener(listener, DEFAULT_STREAMS, { addresses: ['0.0.0.0', '::'], log: DEFAULT_STREAM_LOG_FORMAT }),
+      ),
     ).toContain('access_loggers');
     expect(JSON.stringify(streamListener(listener, DEFAULT_STREAMS, { addresses: ['0.0.0.0', '::'] }))).not.toContain(
       'access_log',

@@ -6,10 +6,14 @@ import type {
 } from '../gen/messages.ts';
 import type { StreamSettings } from '../model/connection-settings.ts';
 import type { StreamListener } from '../model/proxy-model.ts';
-import { type AccessLogOptions, TCP_ACCESS_LOG, UDP_ACCESS_LOG } from './access-log.ts';
+import type { StreamLogFormat } from '../model/stream-log-format.ts';
+import { streamAccessLog } from './access-log.ts';
 import { type Binding, everyAddress, PROXY_PROTOCOL, portBinding } from './listener.ts';
 
-type StreamListenerOptions = Binding & AccessLogOptions;
+interface StreamListenerOptions extends Binding {
+  /** Of the lines that are written; absent: none. */
+  readonly log?: StreamLogFormat;
+}
 
 export function streamListener(
   listener: StreamListener,
@@ -33,10 +37,11 @@ function tcpListener(
 }
 
 function tcpProxy(
-  { name, cluster }: StreamListener,
+  listener: StreamListener,
   { idleSeconds, tries }: StreamSettings,
-  { accessLog = false }: AccessLogOptions,
+  { log }: StreamListenerOptions,
 ): NetworkFilter {
+  const { name, cluster } = listener;
   return {
     name: 'envoy.filters.network.tcp_proxy',
     typed_config: {
@@ -45,7 +50,7 @@ function tcpProxy(
       cluster,
       idle_timeout: { seconds: idleSeconds },
       max_connect_attempts: { value: tries },
-      ...(accessLog ? { access_log: [TCP_ACCESS_LOG] } : {}),
+      ...(log && { access_log: [streamAccessLog(log, listener)] }),
     },
   };
 }
@@ -62,10 +67,11 @@ function udpListener(
 const MAX_UDP_IDLE_SECONDS = 60;
 
 function udpProxy(
-  { name, cluster }: StreamListener,
+  listener: StreamListener,
   { idleSeconds }: StreamSettings,
-  { accessLog = false }: AccessLogOptions,
+  { log }: StreamListenerOptions,
 ): ListenerFilter {
+  const { name, cluster } = listener;
   return {
     name: 'envoy.filters.udp_listener.udp_proxy',
     typed_config: {
@@ -82,7 +88,7 @@ function udpProxy(
           },
         },
       },
-      ...(accessLog ? { access_log: [UDP_ACCESS_LOG] } : {}),
+      ...(log && { access_log: [streamAccessLog(log, listener)] }),
     },
   };
 }

@@ -113,7 +113,7 @@ function logsOf(values: ConfigMapValues): LogSettings {
   } as const;
   return {
     ...(!quiet && !values['disable-http-access-log'] && { requests }),
-    streams: !quiet && !values['disable-stream-access-log'],
+    ...(!quiet && !values['disable-stream-access-log'] && { streams: values['log-format-stream'] }),
     errors: values['error-log-level'],
   };
 }

@@ -87,8 +87,15 @@ const WITH_ARGUMENT = [
 ] as const satisfies readonly LogVariableName[];
 
 /** `log_format` of nginx. A variable that is not known is named, not passed on. */
-export function parseLogFormat(text: string): { readonly value: LogFormat } | { readonly reason: string } {
-  const parts: (string | LogVariable)[] = [];
+export function parseLogFormat(text: string): ParsedFormat<LogVariable> {
+  return parseFormat(text, variableOf);
+}
+
+export type ParsedFormat<V> = { readonly value: readonly (string | V)[] } | { readonly reason: string };
+
+/** @param variableOf `undefined` for a name that is not known */
+export function parseFormat<V>(text: string, variableOf: (name: string) => V | undefined): ParsedFormat<V> {
+  const parts: (string | V)[] = [];
   let end = 0;
   for (const match of text.matchAll(/\$(?:\{(\w+)\}|(\w+))/g)) {
     const name = match[1] ?? match[2] ?? '';

@@ -12,6 +12,7 @@ import type { LoadBalancing } from './load-balancing.ts';
 import { DEFAULT_LOG_FORMAT, type LogEscape, type LogFormat } from './log-format.ts';
 import { DEFAULT_TUNING, type NginxTuning } from './nginx-tuning.ts';
 import type { HttpVersion, Network } from './proxy-model.ts';
+import { DEFAULT_STREAM_LOG_FORMAT, type StreamLogFormat } from './stream-log-format.ts';
 import { DEFAULT_TLS, type TlsSettings } from './tls-settings.ts';
 
 /** What holds for the proxy as a whole: for all hosts, or for all clusters. */
@@ -113,8 +114,8 @@ export interface HeaderSettings {
 export interface LogSettings {
   /** Absent: nothing. */
   readonly requests?: RequestLog;
-  /** Whether something is written about connections of TCP and UDP services. */
-  readonly streams: boolean;
+  /** A line for each connection of a TCP or UDP service. Absent: nothing. */
+  readonly streams?: StreamLogFormat;
   /** How much the proxy says of itself, in words of nginx. */
   readonly errors: string;
 }
@@ -162,7 +163,11 @@ export const DEFAULT_SETTINGS: ProxySettings = {
     request: { set: [], remove: [] },
   },
   compression: {},
-  logs: { requests: { format: DEFAULT_LOG_FORMAT, escape: 'default', skip: [] }, streams: true, errors: 'notice' },
+  logs: {
+    requests: { format: DEFAULT_LOG_FORMAT, escape: 'default', skip: [] },
+    streams: DEFAULT_STREAM_LOG_FORMAT,
+    errors: 'notice',
+  },
   clients: DEFAULT_CLIENTS,
   upstream: {
     connectTimeoutSeconds: 5,

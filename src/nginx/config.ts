@@ -96,8 +96,14 @@ export interface NginxSettings {
     /** Whether lines name the Ingress and the Service. */
     readonly namesIngress: boolean;
   };
-  /** File to which a line is written for each connection of a TCP or UDP service; absent: none. */
-  readonly streamLog?: string;
+  /** What is written for each connection of a TCP or UDP service; absent: nothing. */
+  readonly streamLog?: {
+    readonly file: string;
+    /** The line. */
+    readonly format: Expanded;
+    /** Whether lines name the Service. */
+    readonly namesService: boolean;
+  };
   /** How much nginx says of itself. */
   readonly errorLogLevel: string;
   /** How many files a worker may have open; 0 for the system's own limit. */
@@ -333,6 +339,8 @@ export interface NginxStream {
   readonly port: number;
   /** What comes there. */
   readonly protocol: 'tcp' | 'udp';
+  /** What lines of the log call it. */
+  readonly logName: string;
   /** Whether a connection begins with a PROXY protocol header that names its client. */
   readonly acceptProxyProtocol: boolean;
   /** Whether backends get such a header. */

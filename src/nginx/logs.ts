@@ -1,5 +1,6 @@
 import { type LogEscape, type LogFormat, namesIngress } from '../model/log-format.ts';
 import type { LogSettings } from '../model/settings.ts';
+import { isNeverKnown, namesService, type StreamLogFormat } from '../model/stream-log-format.ts';
 import { mapKey } from './blocked.ts';
 import type { NginxSettings } from './config.ts';
 import { Expanded } from './quote.ts';
@@ -17,7 +18,8 @@ export function logSettings(
     skip: requests.skip.map(mapKey),
     namesIngress: namesIngress(requests.format),
   };
-  return { errorLogLevel: errors, ...(accessLog && { accessLog }), ...(streams && { streamLog: file }) };
+  const streamLog = streams && { file, format: expandedStream(streams), namesService: namesService(streams) };
+  return { errorLogLevel: errors, ...(accessLog && { accessLog }), ...(streamLog && { streamLog }) };
 }
 
 /** What a client can put a line break into by encoding it. */
@@ -34,4 +36,9 @@ function expanded(format: LogFormat, escaping: LogEscape): Expanded {
       };
     }),
   );
+}
+
+/** What nobody knows is written as missing: an nginx may not even know the name. */
+function expandedStream(format: StreamLogFormat): Expanded {
+  return new Expanded(format.map((part) => (typeof part === 'string' || !isNeverKnown(part.variable) ? part : '-')));
 }

@@ -1,4 +1,5 @@
 import type { Cluster, Endpoints, StreamListener } from '../model/proxy-model.ts';
+import { serviceInLog } from '../model/stream-log-format.ts';
 import type { NginxStream } from './config.ts';
 import { externalAddress, socketAddress } from './upstream.ts';
 
@@ -13,6 +14,7 @@ export function nginxStream(
   return {
     port: listener.port,
     protocol: listener.protocol,
+    logName: serviceInLog(listener),
     acceptProxyProtocol: listener.proxyProtocol ?? false,
     sendProxyProtocol: cluster.policy?.proxyProtocol ?? false,
     addresses,

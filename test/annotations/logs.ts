@@ -113,7 +113,10 @@ const served = [{ url: `http://plain.${DOMAIN}/`, backend: 'web' }];
 export const logTables: readonly AnnotationTable[] = [
   logs(
     'lines',
-    { 'log-format-upstream': '$req_id|$remote_addr|$request|$status|$http_user_agent|$http_x_nothing|100%|$is_args' },
+    {
+      'log-format-upstream': '$req_id|$remote_addr|$request|$status|$http_user_agent|$http_x_nothing|100%|$is_args',
+      'log-format-stream': '$remote_addr $protocol $status $session_time',
+    },
     {
       'enable-access-log': {
         good: [isWritten('not where it is off', { url: `http://off.${DOMAIN}/` }, false)],
@@ -151,6 +154,8 @@ export const logTables: readonly AnnotationTable[] = [
         default: [written('not JSON', { url: `http://plain.${DOMAIN}/` }, 'ID|127.0.0.1|GET / HTTP/1.1|200|-|-|100%|')],
       },
       'ConfigMap log-format-escape-none': { good: [], default: served },
+      // What is written about streams is shown by `streamLogCases`: a port of a stream can be bound by one proxy alone.
+      'ConfigMap log-format-stream': { good: served, default: [] },
       'ConfigMap disable-access-log': {
         good: [],
         default: [isWritten('lines', { url: `http://plain.${DOMAIN}/` }, true)],
@@ -262,6 +267,7 @@ export const logTables: readonly AnnotationTable[] = [
     'broken',
     {
       'log-format-upstream': '$req_id $no_such_variable',
+      'log-format-stream': '$remote_addr $http_host',
       'log-format-escape-json': 'yes',
       'log-format-escape-none': 'no',
       'disable-access-log': 'maybe',
@@ -277,6 +283,7 @@ export const logTables: readonly AnnotationTable[] = [
         bad: [isWritten('the default holds', { url: `http://plain.${DOMAIN}/` }, true)],
         default: [],
       },
+      'ConfigMap log-format-stream': { good: [], bad: served, default: [] },
       'ConfigMap log-format-escape-json': { good: [], bad: served, default: [] },
       'ConfigMap log-format-escape-none': { good: [], bad: served, default: [] },
       'ConfigMap disable-access-log': { good: [], bad: served, default: [] },
@@ -325,6 +332,7 @@ export const logTables: readonly AnnotationTable[] = [
       'error-log-level': 'warn',
     },
     {
+      'ConfigMap log-format-stream': { good: [], default: served },
       'ConfigMap log-format-upstream': {
         good: [],
         default: [isWritten('the line of ingress-nginx', { url: `http://plain.${DOMAIN}/` }, true)],

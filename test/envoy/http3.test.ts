@@ -161,7 +161,7 @@ describe('HTTP/3', () => {
 
   test('stands in the access log', async () => {
     await client.send({ host: 'own.example.com', path: '/logged' });
-    await soon(async () => gateway.log()).toContain('"GET /logged HTTP/3" 200');
+    await soon(async () => gateway.log()).toContain('"GET /logged HTTP/3.0" 200');
   });
 
   test('is told of by answers over TLS, whoever gives them, in place of what a backend says', async () => {

@@ -33,6 +33,24 @@ export async function startTcpEcho(name: string, address = '127.0.0.1'): Promise
   };
 }
 
+/** Over TCP: one answer, with the name in front, and the end of the connection. */
+export async function startTcpAnswer(name: string): Promise<StreamBackend> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', (data) => socket.end(`${name}:${data.toString('latin1')}`));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    name,
+    port: (server.address() as { port: number }).port,
+    close: async () => {
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
 /** Over UDP: one datagram back for each, with the name in front. */
 export async function startUdpEcho(name: string, address = '127.0.0.1'): Promise<StreamBackend> {
   const socket = createSocket('udp4');

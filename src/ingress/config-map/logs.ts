@@ -1,13 +1,11 @@
 /** What is written about requests. */
 import { DEFAULT_LOG_FORMAT, DEFAULT_LOG_TEXT } from '../../model/log-format.ts';
+import { DEFAULT_STREAM_LOG_FORMAT, DEFAULT_STREAM_LOG_TEXT } from '../../model/stream-log-format.ts';
 import { anyText, boolean, choice, integer } from '../declaration/codecs.ts';
 import { configMapKeys } from '../declaration/config-map-key.ts';
-import { logFormat } from '../declaration/log-format.ts';
-import { approximated, HONOURED, PLANNED, refused } from '../declaration/support.ts';
+import { logFormat, streamLogFormat } from '../declaration/log-format.ts';
+import { approximated, HONOURED, refused } from '../declaration/support.ts';
 import { textPatterns } from '../declaration/text-patterns.ts';
-
-const DEFAULT_STREAM_FORMAT =
-  '[$remote_addr] [$time_local] $protocol $status $bytes_sent $bytes_received $session_time';
 
 const both = { envoy: HONOURED, nginx: HONOURED } as const;
 const toStdout = approximated('Lines go to the standard output of the proxy, whatever the path.');
@@ -86,12 +84,16 @@ export const logKeys = configMapKeys({
     example: 'true',
   },
   'log-format-stream': {
-    codec: anyText,
-    default: DEFAULT_STREAM_FORMAT,
-    summary: 'What is written about a connection of a TCP or UDP service.',
-    example: '$remote_addr $session_time',
-    envoy: PLANNED,
-    nginx: PLANNED,
+    codec: streamLogFormat,
+    default: DEFAULT_STREAM_LOG_FORMAT,
+    shownDefault: DEFAULT_STREAM_LOG_TEXT,
+    summary:
+      'What is written about a connection of a TCP service, or a session of a UDP service: text with variables of nginx. With a variable that is not known the default stays.',
+    example: '$remote_addr $protocol $status $session_time $upstream_addr',
+    envoy: approximated(
+      'Envoy knows nothing of `$upstream_connect_time`, `$upstream_first_byte_time` and `$upstream_session_time`, nor of the `$session_time` of UDP, which are written as missing; of several tries the last one is written.',
+    ),
+    nginx: HONOURED,
   },
   'enable-access-log-for-default-backend': {
     codec: boolean,
