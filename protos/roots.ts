@@ -82,6 +82,9 @@ const extensions = inExtensions([
   'network.dns_resolver.cares.v3.CaresDnsResolverConfig',
   'request_id.uuid.v3.UuidRequestIdConfig',
   'retry.host.previous_hosts.v3.PreviousHostsPredicate',
+  'tracers.opentelemetry.samplers.v3.AlwaysOnSamplerConfig',
+  'tracers.opentelemetry.samplers.v3.ParentBasedSamplerConfig',
+  'tracers.opentelemetry.samplers.v3.TraceIdRatioBasedSamplerConfig',
   'transport_sockets.proxy_protocol.v3.ProxyProtocolUpstreamTransport',
   'transport_sockets.quic.v3.QuicDownstreamTransport',
   'transport_sockets.raw_buffer.v3.RawBuffer',
@@ -94,6 +97,7 @@ const extensions = inExtensions([
 
 const others = [
   'envoy.config.route.v3.FilterConfig',
+  'envoy.config.trace.v3.OpenTelemetryConfig',
   'envoy.type.matcher.v3.HttpRequestHeaderMatchInput',
   'google.protobuf.Empty',
   'google.protobuf.StringValue',

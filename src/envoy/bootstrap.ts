@@ -97,13 +97,22 @@ const KEEPALIVE = { interval: '30s', timeout: '20s' };
 export const RUNTIME = {
   're2.max_program_size.error_level': 4_294_967_295,
   're2.max_program_size.warn_level': 10_000,
+  // As many as the module of ingress-nginx sends at once; what is less than that waits for up to 5 s.
+  'tracing.opentelemetry.min_flush_spans': 512,
 };
 
 /** About ten values for each cluster instead of hundreds: with 10,000 clusters the rest costs 250 MB and seconds for each scrape. */
 const STATS = [
-  ...['cluster_manager.', 'control_plane.', 'http.', 'listener.', 'listener_manager.', 'overload.', 'server.'].map(
-    (prefix) => ({ prefix }),
-  ),
+  ...[
+    'cluster_manager.',
+    'control_plane.',
+    'http.',
+    'listener.',
+    'listener_manager.',
+    'overload.',
+    'server.',
+    'tracing.',
+  ].map((prefix) => ({ prefix })),
   { prefix: `cluster.${XDS_CLUSTER}.` },
   {
     safe_regex: {

@@ -8,9 +8,9 @@ import type { ProxySettings } from '../model/settings.ts';
 import { cidrRange } from './config-source.ts';
 import { overwrite } from './headers.ts';
 
-export function clientIdentity({ forwarded, listener }: ProxySettings) {
+export function clientIdentity({ forwarded, listener, tracing }: ProxySettings) {
   return {
-    ...REQUEST_ID,
+    ...requestId(tracing !== undefined),
     ...(forwarded.namesClient
       ? { original_ip_detection_extensions: [trustedList(forwarded.trustedPeers)] }
       : // The client is whoever opened the connection, or was named by the PROXY protocol.
@@ -22,17 +22,20 @@ export function clientIdentity({ forwarded, listener }: ProxySettings) {
   } satisfies Partial<HttpConnectionManager>;
 }
 
-const REQUEST_ID = {
-  preserve_external_request_id: true,
-  request_id_extension: {
-    typed_config: {
-      '@type': 'type.googleapis.com/envoy.extensions.request_id.uuid.v3.UuidRequestIdConfig',
-      // An id that a client sent reaches the backend unchanged.
-      pack_trace_reason: { value: false },
-      use_request_id_for_trace_sampling: { value: false },
+/** @param decides whether what routes say about tracing counts; without a look at the id Envoy would trace everything. */
+function requestId(decides: boolean) {
+  return {
+    preserve_external_request_id: true,
+    request_id_extension: {
+      typed_config: {
+        '@type': 'type.googleapis.com/envoy.extensions.request_id.uuid.v3.UuidRequestIdConfig',
+        // An id that a client sent reaches the backend unchanged.
+        pack_trace_reason: { value: false },
+        use_request_id_for_trace_sampling: { value: decides },
+      },
     },
-  },
-} satisfies Partial<HttpConnectionManager>;
+  } satisfies Partial<HttpConnectionManager>;
+}
 
 /** Goes through X-Forwarded-For from the right, past the peers that are trusted. */
 function trustedList(peers: readonly string[]): TypedExtensionConfig {

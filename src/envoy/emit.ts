@@ -7,6 +7,7 @@ import type { ClusterName, HostName, ProxyModel, RouteAction, RoutePolicy } from
 import { SETTINGS } from '../model/settings.ts';
 import { emitBackendSecrets } from './backend-secret.ts';
 import { clusterMessage } from './cluster.ts';
+import { emitCollector } from './collector.ts';
 import { emitDiscoveredFilters } from './emit-filters.ts';
 import { emitListeners, emitStreamListeners, type ListenerEmitOptions } from './emit-listeners.ts';
 import { deriveResource, existing } from './emit-resource.ts';
@@ -50,6 +51,7 @@ export function createEmitter(engine: Engine, model: ProxyModel, options: EmitOp
   return {
     resources: [
       { typeUrl: typeUrls.cluster, table: emitClusters(engine, model, options, encoder) },
+      { typeUrl: typeUrls.cluster, table: emitCollector(engine, model, options, encoder) },
       { typeUrl: typeUrls.endpoints, table: emitEndpoints(engine, model, encoder) },
       { typeUrl: typeUrls.secret, table: emitSecrets(engine, model, listeners.chains, encoder) },
       { typeUrl: typeUrls.secret, table: emitOnDemandSecrets(engine, model, encoder) },

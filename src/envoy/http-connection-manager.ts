@@ -14,11 +14,13 @@ import { type AccessLogOptions, accessLog } from './access-log.ts';
 import { clientIdentity, earlyMutations } from './client-identity.ts';
 import { ADS } from './config-source.ts';
 import type { Encoder } from './encoder.ts';
+import { holdTrace } from './filters/trace-context.ts';
 import { httpFilters, upgradeFilters } from './http-filters.ts';
 import { localReplies } from './local-replies.ts';
 import { QUIC_LISTENER } from './quic-listener.ts';
 import type { RouteTableName } from './route-table.ts';
 import { scopedRoutes, shardMutations } from './scoped-routes.ts';
+import { tracing } from './tracing.ts';
 
 const NAME = 'envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager';
 
@@ -54,13 +56,14 @@ function message(
 ): HttpConnectionManager {
   const routeTable = listener === 'http' ? 'http' : 'https';
   const sharding = routeSharding ? shardMutations(routeTable) : [];
+  const traces = settings.tracing === undefined ? [] : holdTrace(settings.tracing);
   return {
     stat_prefix: listener,
     ...codec(listener, settings),
     ...(routeSharding
       ? { scoped_routes: scopedRoutes(routeTable) }
       : { rds: { route_config_name: routeTable, config_source: ADS } }),
-    early_header_mutation_extensions: [earlyMutation([...earlyMutations(settings), ...sharding])],
+    early_header_mutation_extensions: [earlyMutation([...earlyMutations(settings), ...traces, ...sharding])],
     http_filters: httpFilters(settings),
     upgrade_configs: [
       { upgrade_type: 'websocket', filters: upgradeFilters(settings) },
@@ -71,7 +74,9 @@ function message(
       redirects: routeTable === 'http' || claimsScheme(settings),
     }),
     ...(log && settings.logs.requests ? { access_log: [accessLog(settings.logs.requests)] } : {}),
-    ...(settings.http.generateRequestId ? {} : { generate_request_id: { value: false } }),
+    // Only what has an id can be traced; a filter takes it away again.
+    ...(settings.http.generateRequestId || settings.tracing ? {} : { generate_request_id: { value: false } }),
+    ...tracing(settings),
     ...clientIdentity(settings),
     ...requestShape(settings),
     ...timeouts(settings.clients),

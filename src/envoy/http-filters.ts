@@ -18,8 +18,9 @@ import { MIRROR } from './filters/mirror.ts';
 import { originalRequest } from './filters/original-request.ts';
 import { PACE } from './filters/pace.ts';
 import { requestCheck } from './filters/request-check.ts';
-import { ROUTER } from './filters/router.ts';
+import { router } from './filters/router.ts';
 import { STATEFUL_SESSION } from './filters/stateful-session.ts';
+import { traceFilters } from './filters/trace-context.ts';
 
 /**
  * Behind the check of requests and what notes how they came. An answer goes the other way: what it holds is complete before it is
@@ -36,15 +37,16 @@ const ALL_FILTERS: readonly HttpFilter[] = [
   FORWARDED_HOST,
   MIRROR,
   ANSWER_REWRITE,
-  ROUTER,
 ];
 
 export function httpFilters(settings: ProxySettings): readonly HttpFilter[] {
   const { trustsHeaders } = settings.forwarded;
   return [
+    ...traceFilters(settings),
     requestCheck(settings),
     originalRequest(settings),
     ...ALL_FILTERS.filter((filter) => filter !== FORWARDED_HOST || trustsHeaders),
+    router(settings),
   ];
 }
 

@@ -14,7 +14,7 @@ export interface DnsOptions {
 /** Every address that the name has counts, as with ingress-nginx; IPv6 only where there is no IPv4. */
 export function resolvedName(
   { name, hostname, port }: { readonly name: string; readonly hostname: string; readonly port: number },
-  { resolvesIpv6 }: UpstreamSettings,
+  { resolvesIpv6 }: Pick<UpstreamSettings, 'resolvesIpv6'>,
   { dnsServers = [] }: DnsOptions,
 ) {
   const address = socketAddress(hostname, port);

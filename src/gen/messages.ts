@@ -29,6 +29,7 @@ export type AnyMessage =
   | ({ readonly '@type': 'type.googleapis.com/envoy.config.route.v3.RouteConfiguration' } & envoy_config_route_v3_RouteConfiguration)
   | ({ readonly '@type': 'type.googleapis.com/envoy.config.route.v3.ScopedRouteConfiguration' } & envoy_config_route_v3_ScopedRouteConfiguration)
   | ({ readonly '@type': 'type.googleapis.com/envoy.config.route.v3.VirtualHost' } & envoy_config_route_v3_VirtualHost)
+  | ({ readonly '@type': 'type.googleapis.com/envoy.config.trace.v3.OpenTelemetryConfig' } & envoy_config_trace_v3_OpenTelemetryConfig)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.access_loggers.file.v3.FileAccessLog' } & envoy_extensions_access_loggers_file_v3_FileAccessLog)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.access_loggers.filters.cel.v3.ExpressionFilter' } & envoy_extensions_access_loggers_filters_cel_v3_ExpressionFilter)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.access_loggers.grpc.v3.HttpGrpcAccessLogConfig' } & envoy_extensions_access_loggers_grpc_v3_HttpGrpcAccessLogConfig)
@@ -89,6 +90,9 @@ export type AnyMessage =
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.network.dns_resolver.cares.v3.CaresDnsResolverConfig' } & envoy_extensions_network_dns_resolver_cares_v3_CaresDnsResolverConfig)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.request_id.uuid.v3.UuidRequestIdConfig' } & envoy_extensions_request_id_uuid_v3_UuidRequestIdConfig)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate' } & envoy_extensions_retry_host_previous_hosts_v3_PreviousHostsPredicate)
+  | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.tracers.opentelemetry.samplers.v3.AlwaysOnSamplerConfig' } & envoy_extensions_tracers_opentelemetry_samplers_v3_AlwaysOnSamplerConfig)
+  | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.tracers.opentelemetry.samplers.v3.ParentBasedSamplerConfig' } & envoy_extensions_tracers_opentelemetry_samplers_v3_ParentBasedSamplerConfig)
+  | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.tracers.opentelemetry.samplers.v3.TraceIdRatioBasedSamplerConfig' } & envoy_extensions_tracers_opentelemetry_samplers_v3_TraceIdRatioBasedSamplerConfig)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.proxy_protocol.v3.ProxyProtocolUpstreamTransport' } & envoy_extensions_transport_sockets_proxy_protocol_v3_ProxyProtocolUpstreamTransport)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.quic.v3.QuicDownstreamTransport' } & envoy_extensions_transport_sockets_quic_v3_QuicDownstreamTransport)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.raw_buffer.v3.RawBuffer' } & envoy_extensions_transport_sockets_raw_buffer_v3_RawBuffer)
@@ -2370,6 +2374,19 @@ export type envoy_config_route_v3_WeightedCluster_ClusterWeight = {
   host_rewrite_literal: string;
 }>;
 
+export type envoy_config_trace_v3_OpenTelemetryConfig = {
+  readonly grpc_service?: envoy_config_core_v3_GrpcService;
+  readonly http_service?: envoy_config_core_v3_HttpService;
+  readonly exporter?: envoy_config_core_v3_TypedExtensionConfig;
+  readonly service_name?: string;
+  readonly resource_detectors?: readonly envoy_config_core_v3_TypedExtensionConfig[];
+  readonly sampler?: envoy_config_core_v3_TypedExtensionConfig;
+  readonly max_cache_size?: google_protobuf_UInt32Value;
+  readonly set_telemetry_sdk_resource_attributes?: google_protobuf_BoolValue;
+  readonly set_service_name_resource_attribute?: google_protobuf_BoolValue;
+  readonly set_instrumentation_scope?: google_protobuf_BoolValue;
+};
+
 export type envoy_config_trace_v3_Tracing_Http = {
   readonly name?: string;
 } & MaybeOneOf<{
@@ -3809,6 +3826,16 @@ export type envoy_extensions_request_id_uuid_v3_UuidRequestIdConfig = {
 };
 
 export type envoy_extensions_retry_host_previous_hosts_v3_PreviousHostsPredicate = Empty;
+
+export type envoy_extensions_tracers_opentelemetry_samplers_v3_AlwaysOnSamplerConfig = Empty;
+
+export type envoy_extensions_tracers_opentelemetry_samplers_v3_ParentBasedSamplerConfig = {
+  readonly wrapped_sampler?: envoy_config_core_v3_TypedExtensionConfig;
+};
+
+export type envoy_extensions_tracers_opentelemetry_samplers_v3_TraceIdRatioBasedSamplerConfig = {
+  readonly sampling_percentage?: envoy_type_v3_FractionalPercent;
+};
 
 export type envoy_extensions_transport_sockets_proxy_protocol_v3_ProxyProtocolUpstreamTransport = {
   readonly config?: envoy_config_core_v3_ProxyProtocolConfig;
@@ -5358,6 +5385,7 @@ export interface Messages {
   'envoy.config.route.v3.VirtualHost': envoy_config_route_v3_VirtualHost;
   'envoy.config.route.v3.WeightedCluster': envoy_config_route_v3_WeightedCluster;
   'envoy.config.route.v3.WeightedCluster.ClusterWeight': envoy_config_route_v3_WeightedCluster_ClusterWeight;
+  'envoy.config.trace.v3.OpenTelemetryConfig': envoy_config_trace_v3_OpenTelemetryConfig;
   'envoy.config.trace.v3.Tracing.Http': envoy_config_trace_v3_Tracing_Http;
   'envoy.data.accesslog.v3.AccessLogCommon': envoy_data_accesslog_v3_AccessLogCommon;
   'envoy.data.accesslog.v3.ConnectionProperties': envoy_data_accesslog_v3_ConnectionProperties;
@@ -5504,6 +5532,9 @@ export interface Messages {
   'envoy.extensions.network.dns_resolver.cares.v3.CaresDnsResolverConfig': envoy_extensions_network_dns_resolver_cares_v3_CaresDnsResolverConfig;
   'envoy.extensions.request_id.uuid.v3.UuidRequestIdConfig': envoy_extensions_request_id_uuid_v3_UuidRequestIdConfig;
   'envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate': envoy_extensions_retry_host_previous_hosts_v3_PreviousHostsPredicate;
+  'envoy.extensions.tracers.opentelemetry.samplers.v3.AlwaysOnSamplerConfig': envoy_extensions_tracers_opentelemetry_samplers_v3_AlwaysOnSamplerConfig;
+  'envoy.extensions.tracers.opentelemetry.samplers.v3.ParentBasedSamplerConfig': envoy_extensions_tracers_opentelemetry_samplers_v3_ParentBasedSamplerConfig;
+  'envoy.extensions.tracers.opentelemetry.samplers.v3.TraceIdRatioBasedSamplerConfig': envoy_extensions_tracers_opentelemetry_samplers_v3_TraceIdRatioBasedSamplerConfig;
   'envoy.extensions.transport_sockets.proxy_protocol.v3.ProxyProtocolUpstreamTransport': envoy_extensions_transport_sockets_proxy_protocol_v3_ProxyProtocolUpstreamTransport;
   'envoy.extensions.transport_sockets.quic.v3.QuicDownstreamTransport': envoy_extensions_transport_sockets_quic_v3_QuicDownstreamTransport;
   'envoy.extensions.transport_sockets.raw_buffer.v3.RawBuffer': envoy_extensions_transport_sockets_raw_buffer_v3_RawBuffer;

@@ -11,6 +11,7 @@ import { diagnose, quote } from './diagnose.ts';
 import { http3Findings } from './http3.ts';
 import type { AcceptancePolicy } from './refusal.ts';
 import { cipherFindings } from './tls-settings.ts';
+import { tracingFindings } from './tracing.ts';
 
 /** What the ConfigMap (`--configmap`) asks of every host. */
 export interface GlobalOptions {
@@ -48,6 +49,7 @@ export function deriveGlobalOptions(
       ...cipherFindings(found.values, proxy),
       ...contentTypeFindings(found.values, proxy),
       ...http3Findings(found.values, http3),
+      ...tracingFindings(found.values),
     ];
     const reading = { ...found, findings: [...found.findings, ...more] };
     const { values, protective } = reading;

@@ -17,6 +17,7 @@ import type { GlobalHeaders } from './global-headers.ts';
 import { GLOBAL, type GlobalOptions } from './global-options.ts';
 import { http3Settings } from './http3.ts';
 import { tlsSettings } from './tls-settings.ts';
+import { tracingSettings } from './tracing.ts';
 
 interface SettingsSources {
   readonly globalOptions: Table<GlobalOptions>;
@@ -77,6 +78,7 @@ function settingsOf(values: ConfigMapValues, headers: HeaderSettings): Omit<Prox
     },
     streams: streamSettings(values),
     nginx: nginxTuning(values),
+    ...tracingSettings(values),
   };
 }
 

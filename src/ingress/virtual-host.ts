@@ -141,8 +141,8 @@ function claimedRoute({ claim, match, rewrites }: Place, canaries: readonly Clai
   if (context.closed || claim.closed || ingress.protections.length > 0)
     return { match, action: UNAVAILABLE, policy: NO_POLICY, origin };
   const redirect = ingress.catchAll ? undefined : redirectAction(ingress.host, context.names);
-  if (redirect !== undefined) return { match, action: redirect, policy: policyOfRedirect(ingress.route), origin };
   const policy = policyOfPath(ingress, { path: match.path, rewrite, backend }, tlsOf(context));
+  if (redirect !== undefined) return { match, action: redirect, policy: policyOfRedirect(policy), origin };
   const route = { match, action: forward(claim, canaries, context), policy, origin };
   return withStandIn(route, claim, context.read, context.sources.availability);
 }
@@ -208,12 +208,11 @@ function lastRoute(context: HostContext): Route {
   const { read, sources, ingresses, host } = context;
   const redirect = host === DEFAULT_HOST ? undefined : redirectAction(ingresses[0]?.host ?? {}, context.names);
   const isOpen = !context.closed && ingresses[0]?.protections.length === 0;
-  if (redirect !== undefined && isOpen)
-    return { match, action: redirect, policy: policyOfRedirect(ingresses[0]?.route ?? {}) };
   const effects = ingresses[0] ?? read(sources.defaultEffects, GLOBAL) ?? NO_EFFECTS;
   const rewrite = rewritesRest(effects) ? pathRewrite(effects, match.path) : undefined;
   // Sessions are kept with the backends of Ingresses alone.
   const { affinity: _, ...policy } = policyOfPath(effects, { path: match.path, rewrite }, tlsOf(context));
+  if (redirect !== undefined && isOpen) return { match, action: redirect, policy: policyOfRedirect(policy) };
   const cluster = read(sources.defaultBackend, DEFAULT_BACKEND)?.cluster;
   if (cluster === undefined) return { match, action: NOT_FOUND, policy };
   const closed = context.closed || (context.ingresses[0]?.protections.length ?? 0) > 0;

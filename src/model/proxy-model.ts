@@ -15,6 +15,7 @@ import type { Retries } from './retries.ts';
 import type { SessionAffinity } from './session-affinity.ts';
 import type { ProxySettings } from './settings.ts';
 import type { Template, TemplatePart } from './template.ts';
+import type { RouteTracing } from './tracing.ts';
 
 /** The Ingress (`namespace/name`) and the field that made a part of the model. */
 export interface Origin {
@@ -173,6 +174,8 @@ export interface RoutePolicy {
   readonly hashBy?: HashBy;
   /** Each request that is sent to a backend is sent there too. */
   readonly mirror?: Mirror;
+  /** Requests are traced; they are not if absent. */
+  readonly tracing?: RouteTracing;
 }
 
 /** A range of addresses, `10.0.0.0/8` or `2001:db8::/32`: the first address in canonical form, and the number of bits that count. */

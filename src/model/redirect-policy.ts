@@ -4,7 +4,7 @@ import type { RoutePolicy } from './proxy-model.ts';
  * What comes before a redirect, or holds for its answer too: a body that is too large is refused, and `OPTIONS` answered, before
  * anything is redirected. What protects a backend is not among it: nothing of a backend is seen there.
  */
-const KEPT = ['bodySize', 'cors', 'responseHeaders'] as const satisfies readonly (keyof RoutePolicy)[];
+const KEPT = ['bodySize', 'cors', 'responseHeaders', 'tracing'] as const satisfies readonly (keyof RoutePolicy)[];
 
 const NOTHING: RoutePolicy = {};
 

@@ -14,6 +14,7 @@ import { DEFAULT_TUNING, type NginxTuning } from './nginx-tuning.ts';
 import type { HttpVersion, Network } from './proxy-model.ts';
 import { DEFAULT_STREAM_LOG_FORMAT, type StreamLogFormat } from './stream-log-format.ts';
 import { DEFAULT_TLS, type TlsSettings } from './tls-settings.ts';
+import type { TracingSettings } from './tracing.ts';
 
 /** What holds for the proxy as a whole: for all hosts, or for all clusters. */
 export interface ProxySettings {
@@ -29,6 +30,8 @@ export interface ProxySettings {
   readonly upstream: UpstreamSettings;
   readonly streams: StreamSettings;
   readonly nginx: NginxTuning;
+  /** Absent: nothing is traced, whatever routes say. */
+  readonly tracing?: TracingSettings;
 }
 
 /** How connections arrive. */

@@ -74,6 +74,8 @@ const handlers: { readonly [K in keyof Required<RoutePolicy>]: Handler<K> } = {
     ),
   // The Lua module keeps sessions: backend-rules.ts.
   affinity: () => ({}),
+  // No Ingress comes so far: what asks for it is refused for nginx.
+  tracing: () => ({ refused: 'nginx does not trace' }),
   standsInFor: (original) => ({
     requestHeaders: standInHeaders(original).map(([name, value]) => ({ name, value: expanded(value) })),
   }),

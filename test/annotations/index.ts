@@ -47,6 +47,7 @@ import { serviceUpstream, serviceUpstreamOfConfigMap } from './service-upstream.
 import { sessionAffinity } from './session-affinity.ts';
 import type { AnnotationTable } from './table.ts';
 import { timeouts, timeoutsOfConfigMap } from './timeouts.ts';
+import { tracingTables } from './tracing.ts';
 import { upstreamHost } from './upstream-host.ts';
 
 export const annotationTables: readonly AnnotationTable[] = [
@@ -114,4 +115,5 @@ export const annotationTables: readonly AnnotationTable[] = [
   ...timeoutsOfConfigMap,
   upstreamHost,
   ...logTables,
+  ...tracingTables,
 ];

@@ -360,6 +360,12 @@ const rows = {
     why: 'Envoy counts bytes on their way to the backend',
     shownElsewhere: true,
   },
+  tracing: {
+    what: 'tracing (`enable-opentelemetry`)',
+    ingressNginx: 'a span for each request, of which backends are told by `traceparent`',
+    nginx: 'nothing; what clients say of a trace is passed on',
+    why: 'nginx traces with a module that is in no package of its usual distributions',
+  },
   retryAlone: {
     what: 'a request fails at the only endpoint of a Service',
     ingressNginx: 'tried there up to three times',

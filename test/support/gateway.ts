@@ -164,7 +164,7 @@ async function startEnvoy(folder: string, xdsSocket: string, adminSocket: string
     xds: { kind: 'unix', path: xdsSocket },
     adminSocket,
   });
-  await writeFile(bootstrapPath, JSON.stringify(bootstrap), { mode: 0o600 });
+  await writeFile(bootstrapPath, JSON.stringify(withRuntime(bootstrap)), { mode: 0o600 });
   const { concurrency = 1, drainTimeS = 600 } = options;
   const child = spawn(path, envoyArguments({ bootstrapPath, concurrency, drainTimeS, logLevel: 'warning' }), {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -176,6 +176,13 @@ async function startEnvoy(folder: string, xdsSocket: string, adminSocket: string
     });
   }
   return { pid: child.pid ?? 0, log: () => log, stop: () => end(child) };
+}
+
+/** Spans are sent as they come, so that tests need not wait for them. */
+function withRuntime(bootstrap: object): object {
+  const { layered_runtime } = bootstrap as { layered_runtime: { layers: readonly object[] } };
+  const layer = { name: 'test', static_layer: { 'tracing.opentelemetry.min_flush_spans': 1 } };
+  return { ...bootstrap, layered_runtime: { layers: [...layered_runtime.layers, layer] } };
 }
 
 async function end(child: ChildProcess): Promise<void> {

@@ -14,6 +14,7 @@ import { applyRetries } from './retries.ts';
 import { applyRewrite, applyUpstreamHost } from './rewrite.ts';
 import { applyStandsInFor } from './stands-in-for.ts';
 import { applyTimeouts } from './timeouts.ts';
+import { applyTracing } from './tracing.ts';
 
 /** In the order in which they are applied: what stands later sees, and may multiply, what those before have made. */
 const policies: { readonly [K in keyof Required<RoutePolicy>]: ApplyPolicy<NonNullable<RoutePolicy[K]>> } = {
@@ -41,6 +42,8 @@ const policies: { readonly [K in keyof Required<RoutePolicy>]: ApplyPolicy<NonNu
   standsInFor: applyStandsInFor,
   // What it answers by itself comes before everything that those above make of the path.
   cors: applyCors,
+  // What answers by itself is traced too.
+  tracing: applyTracing,
   // Last, since it holds for every answer.
   responseHeaders: applyResponseHeaders,
 };

@@ -138,6 +138,8 @@ export interface HostEffects {
   };
   /** The `Host` that backends get. */
   readonly upstreamHost?: BackendTemplate;
+  /** Requests for its paths are traced; without `operation` their spans have the name of the path. */
+  readonly tracing?: { readonly operation?: BackendTemplate };
 }
 
 /** `forwarded`: to the port that requests say, rather than to that where they come. */
