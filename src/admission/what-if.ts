@@ -87,6 +87,7 @@ function gather(ingress: Ingress, world: AdmissionWorld, state: ClusterState): n
   const configMaps = keysOf('ConfigMap', ingress, annotationsPrefix);
   if (configMap !== undefined) configMaps.push(configMap);
   for (const key of secrets) state.memory.set(`certificate/${key}`, known.memory.get(`certificate/${key}`));
+  for (const key of configMaps) state.memory.set(`config-map/${key}`, known.memory.get(`config-map/${key}`));
   const services = [...servicesOf(ingress), ...(defaultBackendService === undefined ? [] : [defaultBackendService])];
   // That there is any class decides too, so one of them is always taken along.
   const [anyClass = ''] = known.ingressClasses.keys();

@@ -103,7 +103,7 @@ export type LocalEndpointsKey = EndpointsName;
 
 /**
  * `certificate/namespace/name`: the last good pair of a TLS Secret. `ingress/namespace/name`: the last version of an Ingress that
- * was accepted.
+ * was accepted. `config-map/namespace/name`: the last texts of protective keys that could be read, by key.
  */
 export interface MemoryEntry {
   readonly value: unknown;

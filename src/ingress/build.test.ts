@@ -95,7 +95,12 @@ const anyObject: fc.Arbitrary<KubernetesObject> = fc.oneof(
   },
   key('tls').map((name) => secret(name, { 'tls.crt': 'broken' })),
   fc.constantFrom(ingressClass('nginx'), ingressClass('nginx', 'example.com/other'), ingressClass('other')),
-  fc.constantFrom(configMap('ingress/config', {}), configMap('ingress/config', { 'block-cidrs': '10.0.0.0/8' })),
+  fc.constantFrom(
+    configMap('ingress/config', {}),
+    configMap('ingress/config', { 'block-cidrs': '10.0.0.0/8' }),
+    configMap('ingress/config', { 'block-cidrs': 'bad', 'proxy-real-ip-cidr': '10.0.0.0/8' }),
+    configMap('ingress/config', { 'block-cidrs': '192.0.2.1', 'proxy-real-ip-cidr': 'bad' }),
+  ),
   fc
     .dictionary(fc.constantFrom('9000', '9001', '80'), fc.constantFrom('ns0/svc0:80', 'ns1/svc1:80:PROXY:PROXY', 'x'))
     .map((data) => configMap('ingress/tcp', data)),

@@ -27,7 +27,12 @@ import { deriveEndpoints, endpointsReader } from './endpoints.ts';
 import { externalNameReader } from './external-name.ts';
 import { deriveFurtherNames } from './further-names.ts';
 import { deriveGlobalHeaders } from './global-headers.ts';
-import { deriveAcceptancePolicy, deriveGlobalOptions } from './global-options.ts';
+import {
+  configMapMemory,
+  deriveAcceptancePolicy,
+  deriveConfigMapState,
+  deriveGlobalOptions,
+} from './global-options.ts';
 import { deriveHeld } from './held.ts';
 import { indexByHost } from './ingresses-by-host.ts';
 import { deriveProxySettings } from './proxy-settings.ts';
@@ -89,7 +94,7 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
     services,
     readExternalName: externalNameReader({ disabled: options.disableSvcExternalName ?? false }),
   };
-  const globalOptions = deriveGlobalOptions(engine, state.configMaps, options);
+  const globalOptions = deriveGlobalOptions(engine, state, options);
   const globalHeaders = deriveGlobalHeaders(engine, { ...state, globalOptions }, options);
   const policy = deriveAcceptancePolicy(engine, globalOptions);
   const acceptedIngresses = deriveAcceptedIngresses(engine, { ...state, policy }, options);
@@ -169,8 +174,16 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
     ],
     servedIngresses,
     hostTls,
-    held: deriveHeld(engine, { Ingress: acceptedIngresses, Secret: certificates }),
-    memory: (pass) => [...acceptedMemory(pass, acceptedIngresses), ...certificateMemory(pass, certificates)],
+    held: deriveHeld(engine, {
+      ConfigMap: deriveConfigMapState(engine, globalOptions, options.configMap),
+      Ingress: acceptedIngresses,
+      Secret: certificates,
+    }),
+    memory: (pass) => [
+      ...configMapMemory(pass, globalOptions, options.configMap),
+      ...acceptedMemory(pass, acceptedIngresses),
+      ...certificateMemory(pass, certificates),
+    ],
   };
 }
 

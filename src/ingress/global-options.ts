@@ -1,11 +1,12 @@
+import type { MemoryEntry } from '../cluster/cluster-state.ts';
 import type { ConfigMap } from '../cluster/objects.ts';
-import type { Engine, Table } from '../derive.ts';
+import type { Engine, Key, Pass, Table } from '../derive.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { type ObjectKey, type ObjectRef, objectRef } from '../model/object-ref.ts';
 import type { Http3Settings } from '../model/settings.ts';
 import { contentTypeFindings } from './compression-settings.ts';
 import type { ConfigMapValues } from './config-map/keys.ts';
-import { type ConfigMapReading, DEFAULT_VALUES, readConfigMap } from './config-map/reading.ts';
+import { type ConfigMapReading, DEFAULT_VALUES, type GoodTexts, readConfigMap } from './config-map/reading.ts';
 import type { ProxyName } from './declaration/support.ts';
 import { diagnose, quote } from './diagnose.ts';
 import { http3Findings } from './http3.ts';
@@ -18,6 +19,10 @@ export interface GlobalOptions {
   readonly values: ConfigMapValues;
   /** Keys that protect every backend and cannot be honoured; while there is one, all of them are closed. */
   readonly protective: readonly string[];
+  /** `held`: keys that protect cannot be read, and the last good values of them are in force. */
+  readonly state: 'current' | 'held';
+  /** What to remember of such keys. */
+  readonly good: GoodTexts;
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -32,19 +37,20 @@ interface GlobalOptionsSources {
 /** One unit; without a ConfigMap everything is at its default. */
 export function deriveGlobalOptions(
   engine: Engine,
-  configMaps: Table<ConfigMap>,
+  { configMaps, memory }: { readonly configMaps: Table<ConfigMap>; readonly memory: Table<MemoryEntry> },
   { configMap, proxy, http3 }: GlobalOptionsSources,
 ): Table<GlobalOptions> {
   return engine.derive<GlobalOptions>('global-options', [GLOBAL], (_, read) => {
-    if (configMap === undefined) return { values: DEFAULT_VALUES, protective: [], diagnostics: [] };
+    if (configMap === undefined) return { ...DEFAULTS, diagnostics: [] };
     const ref = objectRef('ConfigMap', configMap);
     const data = read(configMaps, configMap)?.data;
     if (data === undefined) {
       const message = 'does not exist (--configmap); everything is at its default';
       const diagnostics = [diagnose(ref, 'warning', 'ConfigMapNotFound', message)];
-      return { values: DEFAULT_VALUES, protective: [], diagnostics };
+      return { ...DEFAULTS, diagnostics };
     }
-    const found = readConfigMap(data, proxy);
+    const former = (key: string) => (read(memory, memoryKey(configMap))?.value as GoodTexts | undefined)?.[key];
+    const found = readConfigMap(data, proxy, former);
     const more = [
       ...cipherFindings(found.values, proxy),
       ...contentTypeFindings(found.values, proxy),
@@ -52,9 +58,40 @@ export function deriveGlobalOptions(
       ...tracingFindings(found.values),
     ];
     const reading = { ...found, findings: [...found.findings, ...more] };
-    const { values, protective } = reading;
-    return { values, protective, diagnostics: report(ref, reading) };
+    const { values, protective, good, held } = reading;
+    const state = held.length > 0 ? 'held' : 'current';
+    return { values, protective, state, good, diagnostics: report(ref, reading) };
   });
+}
+
+const DEFAULTS = { values: DEFAULT_VALUES, protective: [], state: 'current', good: {} } as const;
+
+/** Keyed by the ConfigMap. */
+export function deriveConfigMapState(
+  engine: Engine,
+  globalOptions: Table<GlobalOptions>,
+  configMap: ObjectKey | undefined,
+): Table<Pick<GlobalOptions, 'state'>> {
+  return engine.derive('config-map-state', configMap === undefined ? [] : [configMap], (_, read) => ({
+    state: read(globalOptions, GLOBAL)?.state ?? 'current',
+  }));
+}
+
+/** What a pass leaves to remember: texts that could be read, until the key or the ConfigMap goes. */
+export function* configMapMemory(
+  pass: Pass,
+  globalOptions: Table<GlobalOptions>,
+  configMap: ObjectKey | undefined,
+): Iterable<{ readonly key: Key; readonly value: MemoryEntry | undefined }> {
+  if (configMap === undefined) return;
+  for (const [, { good = {} } = {}] of pass.of(globalOptions)) {
+    const isEmpty = Object.keys(good).length === 0;
+    yield { key: memoryKey(configMap), value: isEmpty ? undefined : { value: good } };
+  }
+}
+
+function memoryKey(configMap: ObjectKey): Key {
+  return `config-map/${configMap}`;
 }
 
 /** One unit: the part of the ConfigMap that decides which Ingresses are taken, so that no other key moves them. */
@@ -75,7 +112,7 @@ const CODES = {
   unknown: 'ConfigMapKeyUnknown',
 } as const;
 
-function report(ref: ObjectRef, { protective, findings }: ConfigMapReading): Diagnostic[] {
+function report(ref: ObjectRef, { protective, findings, held }: ConfigMapReading): Diagnostic[] {
   return findings.map(({ key, kind, reason, instead: stated }) => {
     const field = `data[${quote(key)}]`;
     if (protective.includes(key)) {
@@ -88,6 +125,7 @@ function report(ref: ObjectRef, { protective, findings }: ConfigMapReading): Dia
       );
     }
     const instead = stated ?? (kind === 'invalid' ? 'the default stays in force' : 'it has no effect');
-    return diagnose(ref, 'warning', CODES[kind], `${reason}; ${instead}`, field);
+    const severity = held.includes(key) ? 'error' : 'warning';
+    return diagnose(ref, severity, CODES[kind], `${reason}; ${instead}`, field);
   });
 }

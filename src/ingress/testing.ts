@@ -17,6 +17,7 @@ import { Engine, type Pass } from '../derive.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { objectRef } from '../model/object-ref.ts';
 import { PrivateKey, type ProxyModel } from '../model/proxy-model.ts';
+import { SETTINGS } from '../model/settings.ts';
 import { type Build, type BuildOptions, createBuild } from './build.ts';
 
 /** PEM texts. */
@@ -208,6 +209,7 @@ export class World {
       const entries = [...table.keys()].toSorted().map((key) => [key, table.get(key)]);
       return [name, Object.fromEntries(entries)];
     });
-    return { ...Object.fromEntries(plain), complaints: this.complaints() };
+    const settings = this.model.settings.get(SETTINGS);
+    return { ...Object.fromEntries(plain), settings, complaints: this.complaints(), held: this.build.held() };
   }
 }

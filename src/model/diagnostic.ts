@@ -69,7 +69,7 @@ export const diagnosticCodes = {
   // global options
   ConfigMapNotFound:
     'A ConfigMap that a flag names does not exist; what it would set is at its default, or not served.',
-  ConfigMapKeyInvalid: 'The value of a key of the ConfigMap is not readable; the default stays in force.',
+  ConfigMapKeyInvalid: 'The value of a key of the ConfigMap is not readable; the message says what holds instead.',
   ConfigMapKeyUnsupported: 'A key of the ConfigMap without effect; the message says why.',
   ConfigMapKeyUnknown: 'No key of that name is known in the ConfigMap, misspelt perhaps; it is ignored.',
   // TCP and UDP services

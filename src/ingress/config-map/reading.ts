@@ -12,7 +12,14 @@ export interface ConfigMapReading {
   /** Keys that protect every backend and cannot be honoured, in a fixed order. */
   readonly protective: readonly string[];
   readonly findings: readonly KeyFinding[];
+  /** Keys that cannot be read, of which the last good value is in force. */
+  readonly held: readonly string[];
+  /** The texts of keys that a mistake must not make less safe, as they are in force. */
+  readonly good: GoodTexts;
 }
+
+/** By key. */
+export type GoodTexts = Readonly<Record<string, string>>;
 
 export interface KeyFinding {
   readonly key: string;
@@ -29,10 +36,17 @@ const defaults = Object.fromEntries(entries.map(([key, declaration]) => [key, de
 
 export const DEFAULT_VALUES = defaults as unknown as ConfigMapValues;
 
-export function readConfigMap(data: Readonly<Record<string, string>>, proxy: ProxyName): ConfigMapReading {
+/** @param formerText what was in force of a key before it could not be read any more */
+export function readConfigMap(
+  data: Readonly<Record<string, string>>,
+  proxy: ProxyName,
+  formerText: (key: string) => string | undefined = () => undefined,
+): ConfigMapReading {
   const values: Record<string, unknown> = { ...defaults };
   const protective: string[] = [];
   const findings: KeyFinding[] = [];
+  const held: string[] = [];
+  const good: Record<string, string> = {};
   for (const [key, declaration] of entries) {
     const text = contentOf(data, key);
     if (text === undefined) {
@@ -40,17 +54,23 @@ export function readConfigMap(data: Readonly<Record<string, string>>, proxy: Pro
       if (Object.hasOwn(data, key) && (declaration.codec as unknown) === boolean) values[key] = false;
       continue;
     }
-    const decoded = decode(text, declaration);
+    const { whenUnreadable, protects } = declaration;
+    const isGuarded = whenUnreadable !== undefined || protects !== undefined;
+    const written = decode(text, declaration);
+    const former = isGuarded && 'reason' in written ? formerText(key) : undefined;
+    const decoded = former === undefined ? written : decode(former, declaration);
     const support = declaration[proxy];
-    const isHonoured = 'value' in decoded && isEffective(support);
-    const { whenUnreadable } = declaration;
-    if (isHonoured) values[key] = decoded.value;
+    if ('value' in decoded) {
+      if (isGuarded) good[key] = former ?? text;
+      if (former !== undefined) held.push(key);
+    }
+    if ('value' in decoded && isEffective(support)) values[key] = decoded.value;
     else if ('reason' in decoded && whenUnreadable !== undefined) values[key] = whenUnreadable.value;
-    else if (declaration.protects !== undefined && (!('value' in decoded) || declaration.protects(decoded.value)))
-      protective.push(key);
-    if ('reason' in decoded) {
-      const reason = `${quote(text)} ${decoded.reason}`;
-      findings.push({ key, kind: 'invalid', reason, ...(whenUnreadable && { instead: whenUnreadable.means }) });
+    else if (protects !== undefined && (!('value' in decoded) || protects(decoded.value))) protective.push(key);
+    if ('reason' in written) {
+      const instead =
+        'value' in decoded ? `${quote(former ?? '')}, the last good value, stays in force` : whenUnreadable?.means;
+      findings.push({ key, kind: 'invalid', reason: `${quote(text)} ${written.reason}`, ...(instead && { instead }) });
     } else if (support.state === 'refused') findings.push({ key, kind: 'unsupported', reason: support.why });
     else if (support.state === 'planned') findings.push({ key, kind: 'unsupported', reason: 'not supported yet' });
   }
@@ -58,7 +78,7 @@ export function readConfigMap(data: Readonly<Record<string, string>>, proxy: Pro
     if (!Object.hasOwn(configMapKeys, key) && contentOf(data, key) !== undefined)
       findings.push({ key, kind: 'unknown', reason: 'no key of that name is known' });
   }
-  return { values: values as unknown as ConfigMapValues, protective, findings };
+  return { values: values as unknown as ConfigMapValues, protective, findings, held, good };
 }
 
 function decode(text: string, { codec }: ConfigMapKey) {
