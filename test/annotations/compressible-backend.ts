@@ -1,6 +1,7 @@
 /** A backend whose answers can be compressed, and what a client sees of them. */
+import { randomUUID } from 'node:crypto';
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
-import { brotliCompressSync, brotliDecompressSync, constants, gunzipSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, brotliDecompressSync, constants, createGunzip, gunzipSync, gzipSync } from 'node:zlib';
 import type { Ports } from '../parity/table.ts';
 import { type Backend, startBackend } from '../support/backend.ts';
 
@@ -41,8 +42,54 @@ export function startCompressibleBackend(name: string): Promise<Backend> {
   return startBackend(name, answer);
 }
 
+/** Streams of events that are open, by the name that the client gave. */
+const streams = new Map<string, ServerResponse>();
+
+/** `?stream=NAME` sends an event and waits for `?end=NAME`, with which the stream ends. */
+function stream(query: URLSearchParams, response: ServerResponse): void {
+  const open = streams.get(query.get('end') ?? '');
+  if (open !== undefined) {
+    open.end('data: second\n\n');
+    response.end();
+    return;
+  }
+  streams.set(query.get('stream') ?? '', response);
+  response.setHeader('content-type', 'text/event-stream');
+  response.write('data: first\n\n');
+}
+
+/** The events of a stream that the backend ends once the first of them has arrived, and how they were encoded. */
+export async function readEvents({ httpPort }: Ports, host: string): Promise<readonly unknown[]> {
+  const name = randomUUID();
+  const get = (query: string, headers: Readonly<Record<string, string>>) => {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const options = {
+      host: '127.0.0.1',
+      port: httpPort,
+      path: `/?${query}`,
+      headers: { host, ...headers },
+      agent: false,
+    };
+    httpRequest(options, resolve).on('error', reject).end();
+    return promise;
+  };
+  const answer = await get(`stream=${name}`, { 'accept-encoding': 'gzip' });
+  const encoding = answer.headers['content-encoding'];
+  const events: string[] = [];
+  for await (const chunk of encoding === 'gzip' ? answer.pipe(createGunzip()) : answer) {
+    events.push(String(chunk));
+    if (events.length === 1) (await get(`end=${name}`, {})).resume();
+  }
+  return [encoding, ...events];
+}
+
 function answer(request: IncomingMessage, response: ServerResponse): void {
-  const wanted = JSON.parse(decodeURIComponent(request.url?.split('?')[1] ?? '%7B%7D')) as Wanted;
+  const query = new URLSearchParams(request.url?.split('?')[1]);
+  if (query.has('stream') || query.has('end')) {
+    stream(query, response);
+    return;
+  }
+  const wanted = JSON.parse(query.get('wanted') ?? '{}') as Wanted;
   const { type = 'text/css', status = 200, length = LENGTH, saysLength = true, headers = {} } = wanted;
   response.statusCode = status;
   if (type !== '') response.setHeader('content-type', type);
@@ -117,7 +164,7 @@ function fetchBytes(
     ...(accept !== undefined && { 'accept-encoding': accept }),
     ...(agent !== undefined && { 'user-agent': agent }),
   };
-  const path = `/?${encodeURIComponent(JSON.stringify(wanted))}`;
+  const path = `/?wanted=${encodeURIComponent(JSON.stringify(wanted))}`;
   const outgoing = httpRequest(
     { host: '127.0.0.1', port: httpPort, path, method, headers, agent: false },
     (response) => {

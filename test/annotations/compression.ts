@@ -3,7 +3,7 @@ import type { DifferenceName } from '../parity/differences.ts';
 import type { Exchange } from '../parity/table.ts';
 import { sendRaw } from '../support/http-client.ts';
 import { configMap, ingress, service } from '../support/manifests.ts';
-import { type Asked, ask, levelOf, type Seen, startCompressibleBackend } from './compressible-backend.ts';
+import { type Asked, ask, levelOf, readEvents, type Seen, startCompressibleBackend } from './compressible-backend.ts';
 import type { AnnotationTable } from './table.ts';
 
 const HOST = 'compressed.example.com';
@@ -181,6 +181,11 @@ const bothOn = compressed(
       good: [
         ...['application/json', SSE, 'text/html', 'application/x.y-z+json'].map((type) => seen(type, { type }, gzip)),
         seen('text/plain', { type: 'text/plain' }, never),
+        {
+          title: 'events are passed on when they are sent',
+          run: (ports) => readEvents(ports, HOST),
+          expected: ['gzip', 'data: first\n\n', 'data: second\n\n'],
+        },
       ],
       default: [],
     },
