@@ -97,6 +97,21 @@ describe('what routes of a host share', () => {
   });
 });
 
+test('a list of origins costs a host its length, whatever the number of paths', () => {
+  const bytes = (count: number, paths: number) => {
+    const origins = Array.from({ length: count }, (_, index) => ({
+      scheme: 'https',
+      host: `app-${index}.example.org`,
+      oneLabelBefore: index % 2 === 0,
+    }));
+    const policy = { cors: { origins, methods: 'GET', headers: 'X-A', credentials: true, maxAgeSeconds: 1 } };
+    const routes = Array.from({ length: paths }, (_, index) => forward(`/path-${index}`, 'web', policy));
+    return encodeFrame(createEncoder(), host('shop.example.com', ...routes)).bytes.length;
+  };
+  const [base, origins, paths] = [bytes(1, 1), bytes(1_000, 1), bytes(1, 200)];
+  expect(bytes(1_000, 200) - base).toBeLessThan(1.01 * (origins - base + paths - base));
+});
+
 test('an alias costs its name, whatever the number of paths', () => {
   const bytes = (names: number, paths: number) => {
     const aliases = Array.from({ length: names }, (_, index) => `alias-${index}.example.org`).toSorted();

@@ -12,6 +12,7 @@ import { ANSWER_REWRITE } from './filters/answer-rewrite.ts';
 import { BLOCKED_CLIENTS } from './filters/blocked-clients.ts';
 import { BODY_SIZE_LIMIT } from './filters/body-size-limit.ts';
 import { COMPRESSION } from './filters/compression.ts';
+import { CORS } from './filters/cors.ts';
 import { FORWARDED_HOST } from './filters/forwarded-host.ts';
 import { HASH_KEY } from './filters/hash-key.ts';
 import { MIRROR } from './filters/mirror.ts';
@@ -30,6 +31,7 @@ const ALL_FILTERS: readonly HttpFilter[] = [
   PACE,
   COMPRESSION,
   BLOCKED_CLIENTS,
+  CORS,
   BODY_SIZE_LIMIT,
   ADDRESS_LISTS,
   HASH_KEY,

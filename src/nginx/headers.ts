@@ -80,6 +80,12 @@ export function changedResponseHeaders({ set, remove }: HeaderChanges): Location
   };
 }
 
+/** What is said later of a header of answers counts alone, as with the directive of ingress-nginx. */
+export function withoutHeaders(patch: LocationPatch, { responseHeaders: later = [] }: LocationPatch): LocationPatch {
+  const { responseHeaders = [] } = patch;
+  return later.length === 0 ? patch : { ...patch, responseHeaders: without(responseHeaders, later) };
+}
+
 /** With a list of origins what a backend says stays for all others: the template has a variable for each header that chooses. */
 export function corsPatch(policy: CorsPolicy): LocationPatch {
   const headers = corsHeaders(policy);

@@ -8,7 +8,7 @@ import { type BackendFiles, backendTlsDirectives } from './backend-tls.ts';
 import { bufferSizes } from './buffering.ts';
 import type { NginxDirective, NginxLocation } from './config.ts';
 import { grpcDirective } from './grpc.ts';
-import { changedResponseHeaders, corsPatch } from './headers.ts';
+import { changedResponseHeaders, corsPatch, withoutHeaders } from './headers.ts';
 import { nginxMirror } from './mirror.ts';
 import { rewritePattern } from './path.ts';
 import { Expanded, Literal } from './quote.ts';
@@ -178,7 +178,7 @@ export function policyPatch(
   let patch: LocationPatch = {};
   const diagnostics: Diagnostic[] = [];
   const add = (added: LocationPatch) => {
-    const former = patch;
+    const former = withoutHeaders(patch, added);
     patch = { ...former, ...added };
     for (const list of LISTS) {
       const all = [...(former[list] ?? []), ...(added[list] ?? [])];

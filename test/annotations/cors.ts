@@ -1,4 +1,4 @@
-import { ingress, service } from '../support/manifests.ts';
+import { configMap, ingress, service } from '../support/manifests.ts';
 import { asksFor, startAnsweringBackend } from './answering-backend.ts';
 import { type AnnotationTable, annotated } from './table.ts';
 
@@ -34,6 +34,7 @@ export const cors: AnnotationTable = {
     const web = await startAnsweringBackend('web');
     return {
       close: web.close,
+      build: { configMap: 'default/config' },
       manifests: [
         service('web'),
         web.slice('web'),
@@ -60,6 +61,12 @@ export const cors: AnnotationTable = {
         }),
         host('tls', { 'cors-allow-origin': 'https://a.example.com' }, { tls: true }),
         host('gone', {}, { to: 'gone' }),
+        host('small', { 'proxy-body-size': '3' }),
+        host('own', { 'custom-headers': 'own' }),
+        configMap('own', { 'Access-Control-Max-Age': '5', 'Access-Control-Allow-Origin': 'https://own.example.com' }),
+        configMap('config', {
+          'global-allowed-response-headers': 'Access-Control-Max-Age,Access-Control-Allow-Origin',
+        }),
       ],
     };
   },
@@ -93,6 +100,24 @@ export const cors: AnnotationTable = {
         },
       ],
       neighbours: [
+        {
+          url: 'http://small.cors.example.com/',
+          method: 'POST',
+          body: 'abcd',
+          status: 413,
+          answered: DEFAULTS,
+          because: 'a page shall see why',
+        },
+        {
+          url: 'http://own.cors.example.com/',
+          backend: 'web',
+          answered: {
+            ...DEFAULTS,
+            'access-control-max-age': '5',
+            'access-control-allow-origin': 'https://own.example.com',
+          },
+          because: 'headers of the Ingress count more',
+        },
         { url: 'http://gone.cors.example.com/', status: 503, answered: DEFAULTS, because: 'errors carry them too' },
         { url: 'http://gone.cors.example.com/', method: 'OPTIONS', status: 204, answered: DEFAULTS },
         {

@@ -6,7 +6,7 @@ import {
 import type { Network, RoutePolicy } from '../../model/proxy-model.ts';
 import { cidrRange } from '../config-source.ts';
 import { ADDRESS_LISTS } from '../filters/address-lists.ts';
-import type { ApplyPolicy } from './policy.ts';
+import { type ApplyPolicy, oncePer } from './policy.ts';
 
 type Addresses = NonNullable<RoutePolicy['addresses']>;
 
@@ -20,14 +20,7 @@ export const applyAddresses: ApplyPolicy<Addresses> = (addresses, routes) =>
       : route,
   );
 
-/** A list may be long, and all paths of an Ingress have the same. */
-const limits = new WeakMap<Addresses, ReturnType<typeof limitedTo>>();
-
-function limitOf(addresses: Addresses) {
-  const limit = limits.get(addresses) ?? limitedTo(addresses);
-  limits.set(addresses, limit);
-  return limit;
-}
+const limitOf = oncePer(limitedTo);
 
 /** Who is on the list of those who may come, and not on that of those who may not. */
 function limitedTo({ allow, deny }: Addresses) {

@@ -40,11 +40,10 @@ const policies: { readonly [K in keyof Required<RoutePolicy>]: ApplyPolicy<NonNu
   // Envoy writes the header by itself.
   connectionHeader: (_, routes) => routes,
   standsInFor: applyStandsInFor,
-  // What it answers by itself comes before everything that those above make of the path.
   cors: applyCors,
   // What answers by itself is traced too.
   tracing: applyTracing,
-  // Last, since it holds for every answer.
+  // Last, since it holds for every answer, and counts more than what those before say of headers.
   responseHeaders: applyResponseHeaders,
 };
 

@@ -22,6 +22,16 @@ export function changeForwards(
   });
 }
 
+/** All paths of an Ingress have the same policies, so that what is made of one, long lists among it, is made once. */
+export function oncePer<P extends object, M>(make: (policy: P) => M): (policy: P) => M {
+  const made = new WeakMap<P, { readonly message: M }>();
+  return (policy) => {
+    const { message } = made.get(policy) ?? { message: make(policy) };
+    made.set(policy, { message });
+    return message;
+  };
+}
+
 /** Further headers of answers, after those that the route has. */
 export function addResponseHeaders(route: RouteMessage, headers: readonly HeaderValueOption[]): RouteMessage {
   if (headers.length === 0) return route;
