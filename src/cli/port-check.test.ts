@@ -50,4 +50,5 @@ test('a port that is taken over UDP alone is a fault where UDP is wanted', async
   socket.close();
   await once(socket, 'close');
   expect(await check('udp')).toEqual([]);
+  expect(await findPortFaults([{ port, flag: '--https-port', protocol: 'udp' }])).toEqual([]);
 });

@@ -58,7 +58,7 @@ function tryToListen(host: string, port: number): Promise<string | undefined> {
 
 function tryToBind(address: string, port: number): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
-  const socket = createSocket({ type: address.includes(':') ? 'udp6' : 'udp4', ipv6Only: true });
+  const socket = createSocket(address.includes(':') ? { type: 'udp6', ipv6Only: true } : { type: 'udp4' });
   socket.once('error', (error: NodeJS.ErrnoException) => {
     resolve(error.code ?? error.message);
     socket.close();
