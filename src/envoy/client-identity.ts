@@ -7,6 +7,7 @@ import type {
 import type { ProxySettings } from '../model/settings.ts';
 import { cidrRange } from './config-source.ts';
 import { overwrite } from './headers.ts';
+import { SENT_REFERER } from './policies/blocked.ts';
 
 export function clientIdentity({ forwarded, listener, tracing }: ProxySettings) {
   return {
@@ -57,7 +58,7 @@ const NO_PEER = '0.0.0.0/32';
  * What is done to a request before anything else looks at it: clients cannot steer Envoy by `x-envoy-` headers, cannot reach
  * `HTTP_PROXY` of CGI backends (httpoxy), and what they sent about their way here is kept under other names, as ingress-nginx does.
  */
-export function earlyMutations({ forwarded }: ProxySettings): readonly HeaderMutation[] {
+export function earlyMutations({ forwarded, blocked }: ProxySettings): readonly HeaderMutation[] {
   const { namesClient, trustsHeaders, forwardedForHeader, forwardedHostHeader } = forwarded;
   return [
     { remove_on_match: { key_matcher: { prefix: 'x-envoy-' } } },
@@ -68,6 +69,8 @@ export function earlyMutations({ forwarded }: ProxySettings): readonly HeaderMut
     ...(namesClient && forwardedForHeader !== 'x-forwarded-for' ? moved(forwardedForHeader, 'x-forwarded-for') : []),
     // Without it Envoy says what the connection was. Where the client is who opened the connection it does so anyway.
     ...(namesClient && !trustsHeaders ? [{ remove: 'x-forwarded-proto' }] : []),
+    // Envoy takes away what it holds for no URL. A change between none and some drains connections.
+    ...(blocked.referers.length > 0 ? moved('referer', SENT_REFERER) : []),
   ];
 }
 

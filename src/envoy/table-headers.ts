@@ -9,6 +9,7 @@ import type { HeaderSettings, ProxySettings } from '../model/settings.ts';
 import { isConstant } from '../model/template.ts';
 import { answerFormatString, formatString } from './format.ts';
 import { headersOverTls, overwrite, REQUEST_HEADERS_TO_REMOVE, requestHeaders } from './headers.ts';
+import { SENT_REFERER } from './policies/blocked.ts';
 
 type HeaderFields = Pick<
   RouteConfiguration,
@@ -21,10 +22,10 @@ type HeaderFields = Pick<
 
 /** @param secure whether it is the table for requests over TLS. */
 export function tableHeaders(
-  settings: Pick<ProxySettings, 'headers' | 'forwarded' | 'listener'>,
+  settings: Pick<ProxySettings, 'headers' | 'forwarded' | 'listener' | 'blocked'>,
   secure: boolean,
 ): HeaderFields {
-  const { forwarded } = settings;
+  const { forwarded, blocked } = settings;
   const { request, response, server } = settings.headers;
   const replaced = new Set([...request.set.map(({ name }) => name), ...request.remove].map(lowerCase));
   return {
@@ -43,7 +44,12 @@ export function tableHeaders(
       ...requestHeaders(forwarded).filter(({ header }) => !replaced.has(lowerCase(header?.key ?? ''))),
       ...request.set.map(({ name, value }) => overwrite(name, formatString(value))),
     ],
-    request_headers_to_remove: [...REQUEST_HEADERS_TO_REMOVE, ...request.remove, ...computedHeaders(request.set)],
+    request_headers_to_remove: [
+      ...REQUEST_HEADERS_TO_REMOVE,
+      ...(blocked.referers.length > 0 ? [SENT_REFERER] : []),
+      ...request.remove,
+      ...computedHeaders(request.set),
+    ],
     // What a route says about a header counts more than what stands here.
     most_specific_header_mutations_wins: true,
   };

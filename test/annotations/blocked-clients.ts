@@ -81,7 +81,20 @@ export const blockedClients: readonly AnnotationTable[] = [
         good: [
           { ...referer('https://SPAM.example.org/page'), ...FORBIDDEN },
           { ...referer('https://example.com/$1'), ...FORBIDDEN },
-          { ...referer('https://example.com/'), backend: 'web' },
+          {
+            ...referer('https://example.com/'),
+            backend: 'web',
+            received: { referer: 'https://example.com/', 'x-ingress-xds-referer': undefined },
+          },
+          { ...referer('spam.example.com'), ...FORBIDDEN, because: 'it need not be a URL' },
+          { ...referer('a spam.example.com ('), ...FORBIDDEN },
+          { ...referer('spam.example.com'), url: 'http://nobody.example.org/', ...FORBIDDEN },
+          {
+            url: `http://${HOST}/`,
+            headers: { 'x-ingress-xds-referer': 'https://spam.example.com/' },
+            backend: 'web',
+            because: 'it counts under its own name',
+          },
         ],
         default: [],
         neighbours: [open],

@@ -7,6 +7,9 @@ import type { BlockedClients, TextPattern } from '../../model/settings.ts';
 import { BLOCKED_CLIENTS } from '../filters/blocked-clients.ts';
 import { ranges } from './addresses.ts';
 
+/** Carries the `Referer` as the client sent it, where somebody is blocked by it. No backend sees it. */
+export const SENT_REFERER = 'x-ingress-xds-referer';
+
 type FilterConfigs = RouteConfiguration['typed_per_filter_config'];
 
 /** What a route table says for all of its routes, those that answer by themselves included; absent where nobody is blocked. */
@@ -14,7 +17,7 @@ export function blockClients({ networks, userAgents, referers }: BlockedClients)
   const principals: Principal[] = [
     ...networks.flatMap(ranges),
     ...userAgents.map((pattern) => header('user-agent', pattern)),
-    ...referers.map((pattern) => header('referer', pattern)),
+    ...referers.map((pattern) => header(SENT_REFERER, pattern)),
   ];
   if (principals.length === 0) return undefined;
   return {
