@@ -17,8 +17,13 @@ beforeAll(async () => {
       service('web'),
       service('api'),
       externalName('far', 'backend.example.com'),
-      // So that snippets and what is above the usual risk are looked at too.
-      configMap('config', { 'annotations-risk-level': 'Critical', 'allow-snippet-annotations': 'true' }),
+      configMap('config', {
+        // So that snippets and what is above the usual risk are looked at too.
+        'annotations-risk-level': 'Critical',
+        'allow-snippet-annotations': 'true',
+        // Without a collector nothing is traced.
+        'otlp-collector-host': '127.0.0.1',
+      }),
     ],
   });
 });
