@@ -32,11 +32,13 @@ export const customHeaders: AnnotationTable = {
         configMap('good', { 'X-Frame-Options': 'DENY', 'X-Percent': '5% of $host "x" \\', 'X-Gone': '' }),
         configMap('unlisted', { 'x-frame-options': 'DENY' }),
         configMap('bad', { 'X-Bad': 'grün' }),
+        configMap('long', Object.fromEntries(['X-Bad', 'X-Percent'].map((name) => [name, 'x'.repeat(8_300)]))),
         configMap('elsewhere', { 'X-Frame-Options': 'DENY' }, 'other'),
         service('web'),
         web.slice('web'),
         service('gone'),
         host('good', { 'custom-headers': 'good' }),
+        host('long', { 'custom-headers': 'long' }),
         host('qualified', { 'custom-headers': 'default/good' }),
         host('tls', { 'custom-headers': 'good' }, { tls: true }),
         host('gone', { 'custom-headers': 'good' }, { to: 'gone' }),
@@ -62,7 +64,7 @@ export const customHeaders: AnnotationTable = {
         { url: 'http://qualified.headers.example.com/', headers: ASKED, backend: 'web', answered: SET },
         { url: 'http://gone.headers.example.com/', status: 503, answered: SET },
       ],
-      bad: ['missing', 'unlisted', 'bad', 'elsewhere', 'no-name'].map((name) => ({
+      bad: ['missing', 'unlisted', 'bad', 'long', 'elsewhere', 'no-name'].map((name) => ({
         url: `http://${name}.headers.example.com/`,
         status: 503,
       })),

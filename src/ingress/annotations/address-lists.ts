@@ -1,4 +1,5 @@
 import { annotationFeature } from '../declaration/annotation.ts';
+import { tooLong } from '../declaration/list-limit.ts';
 import { networks } from '../declaration/networks.ts';
 import { HONOURED } from '../declaration/support.ts';
 
@@ -32,9 +33,11 @@ export const addressLists = annotationFeature({
       nginx: HONOURED,
     },
   },
-  apply(values, { global }) {
+  apply(values, { global, ingress }) {
     const allow = values['allowlist-source-range'] ?? global['whitelist-source-range'];
     const deny = values['denylist-source-range'] ?? global['denylist-source-range'];
+    const reason = tooLong(allow.length + deny.length, ingress);
+    if (reason !== undefined) return { denied: [{ annotation: 'allowlist-source-range', reason }] };
     return allow.length === 0 && deny.length === 0 ? {} : { route: { addresses: { allow, deny } } };
   },
 });

@@ -2,6 +2,7 @@ import type { AllowedOrigin, CorsPolicy } from '../../model/cors.ts';
 import { annotationFeature, type Finding } from '../declaration/annotation.ts';
 import { codec } from '../declaration/codec.ts';
 import { boolean, integer, splitList, textOf } from '../declaration/codecs.ts';
+import { tooLong } from '../declaration/list-limit.ts';
 import { HONOURED } from '../declaration/support.ts';
 import { quote } from '../diagnose.ts';
 
@@ -104,10 +105,13 @@ export const cors = annotationFeature({
       example: '600',
     },
   },
-  apply(values) {
+  apply(values, { ingress }) {
     if (values['enable-cors'] !== true) return {};
     const exposed = values['cors-expose-headers'];
     const { allowed, unusable } = values['cors-allow-origin'] ?? { allowed: 'any' as const, unusable: [] };
+    const reason = allowed === 'any' ? undefined : tooLong(allowed.length, ingress);
+    if (reason !== undefined)
+      return { warnings: [{ annotation: 'cors-allow-origin', reason: `${reason}; no origin may read answers` }] };
     return {
       route: {
         cors: {

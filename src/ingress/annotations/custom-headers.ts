@@ -35,6 +35,9 @@ export const customHeaders = annotationFeature({
   },
 });
 
+/** Each path has them, and hardly a client takes more. */
+const MAX_BYTES = 16 * 1024;
+
 function headersOf(key: ObjectKey, { data }: ConfigMap, allowed: ReadonlySet<string>): Effects {
   const set: NonNullable<RoutePolicy['responseHeaders']>['set'][number][] = [];
   const remove: string[] = [];
@@ -46,6 +49,9 @@ function headersOf(key: ObjectKey, { data }: ConfigMap, allowed: ReadonlySet<str
     if (parsed.remove !== undefined) remove.push(parsed.remove);
     else set.push({ name, value: [parsed.header.value] });
   }
+  const bytes = set.reduce((sum, { name, value }) => sum + name.length + value.join('').length, 0);
+  if (bytes > MAX_BYTES)
+    return denied(`ConfigMap ${key}: its headers have ${bytes} bytes, and no answer more than ${MAX_BYTES}`);
   return set.length + remove.length === 0 ? {} : { route: { responseHeaders: { set, remove } } };
 }
 
