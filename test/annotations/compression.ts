@@ -279,7 +279,7 @@ const unreadable = compressed(
     'gzip-level': '10',
     'gzip-min-length': '-1',
     'gzip-types': 'image/png text/*',
-    'gzip-disable': '(?!x)',
+    'gzip-disable': '\\Qx',
     'enable-brotli': 'true',
     'brotli-level': '12',
     'brotli-min-length': '1k',

@@ -26,7 +26,7 @@ const types = {
 const MSIE6 = 'MSIE [4-6]\\.';
 
 const agents = codec(
-  'a regular expression without look-around, back-references or possessive quantifiers, or msie6',
+  'a regular expression without look-around, back-references, possessive quantifiers and names of groups, or msie6',
   (text) => {
     if (text === 'msie6') return MSIE6;
     return isRegex(text) ? text : undefined;

@@ -1,4 +1,5 @@
 import { RE2JS } from 're2js';
+import { parsePattern } from '../../model/path-pattern.ts';
 import { type Codec, codec } from './codec.ts';
 import { textOf } from './codecs.ts';
 
@@ -13,9 +14,15 @@ const characters = textOf('regex');
 /** Longer ones could grow, when they are compiled, beyond what Envoy takes. */
 const MAX_LENGTH = 512;
 
-/** Whether both proxies take it. */
+/**
+ * Whether both proxies take it, inside a larger one too. `\Qa` would quote what follows it; a name of a group is a variable in nginx,
+ * which may be taken; Unicode and bytes above 255 are known to one of them.
+ */
 export function isRegex(text: string): boolean {
-  if (text.length > MAX_LENGTH) return false;
+  if (text.length > MAX_LENGTH || NAMED_GROUP.test(text)) return false;
+  // What stands in no path is like any other character that means nothing by itself.
+  const parsed = parsePattern(text.replaceAll(/[^\x21-\x7e]/g, '-'));
+  if ('reason' in parsed || parsed.parts.some(({ pcreOnly }) => pcreOnly !== undefined)) return false;
   try {
     RE2JS.compile(text);
     return true;
@@ -23,3 +30,5 @@ export function isRegex(text: string): boolean {
     return false;
   }
 }
+
+const NAMED_GROUP = /(?<!\\)(?:\\\\)*\(\?P?<\w/;
