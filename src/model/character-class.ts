@@ -87,9 +87,13 @@ export function readClass(
     for (const code of codesBetween(item.code, last.code)) members.add(code);
     at = last.end;
   }
+  // PCRE takes it for a name, and refuses it.
+  if (LIKE_A_NAME.test(text.slice(start, at + 1))) return { reason: 'the name of a class outside of a class' };
   const bytes = inBothCases(members);
   return { bytes: negated ? without(bytes) : bytes, end: at + 1 };
 }
+
+const LIKE_A_NAME = /^\[([:.=]).*\1\]$/;
 
 type ClassItem =
   | { readonly bytes: Iterable<number>; readonly code?: number; readonly end: number }

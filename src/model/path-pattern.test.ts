@@ -33,6 +33,7 @@ describe('a pattern', () => {
     ['/[z-a]', 'a range of characters in reverse order'],
     ['/[\\d-z]', 'a set of characters at the end of a range'],
     ['/[[:foo:]]', 'a class of characters by a name that is not known'],
+    ['/[:alpha:]', 'the name of a class outside of a class'],
     ['/[[.a.]]', 'a class of characters by a name that is not known'],
     ['/a**', '**'],
     ['/a{2}{3}', '{2}{3}'],

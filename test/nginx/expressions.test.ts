@@ -49,6 +49,7 @@ const piece = fc.constantFrom(
   ],
   ...[
     '[[:alpha:]]',
+    '[:alpha:]',
     '[]a]',
     '[\\d_]',
     '[[a]',

@@ -25,6 +25,7 @@ test.each([
   ['a character that is no byte', '\\x{100}'],
   ['a character that is no byte', '\\777'],
   ['a class of Unicode that one of them may not know', '\\p{Kawi}'],
+  ['a named class outside of a class', '[:alpha:]'],
   ['a range with a class as its end', '[\\d-z]'],
   ['more repetitions than RE2 takes', '(?:a{50}){50}'],
   ['more than fits', 'x'.repeat(513)],
