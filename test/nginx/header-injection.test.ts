@@ -2,13 +2,14 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { annotated } from '../annotations/table.ts';
 import { type Backend, type Received, startBackend } from '../support/backend.ts';
 import { poll } from '../support/gateway.ts';
 import { sendRaw } from '../support/http-client.ts';
 import { configMap, ingress, service } from '../support/manifests.ts';
 import { type NginxGateway, startNginxGateway } from '../support/nginx-gateway.ts';
+import { sendRawHttp2 } from '../support/raw-http2.ts';
 
 const variables = ['$uri', '$request_uri', '$args', '$arg_x', '$http_x', '$cookie_x', '$host', '$http_host'];
 const groups = ['$1', '$2'];
@@ -133,4 +134,31 @@ test('a line of the access log stays one', async () => {
     .split(/[\r\n]+/);
   expect(lines.filter((line) => !line.startsWith('line '))).toEqual([]);
   expect(lines).toContain(`line /last%0d%0ax-injected - ${hostOf('vhost $uri')}`);
+});
+
+describe('over HTTP/2, where a line break can stand in a field as it is', () => {
+  const ask = (title: string, path: string, more: readonly (readonly [string, string])[] = []) =>
+    sendRawHttp2(gateway.httpsPort, [
+      [':method', 'GET'],
+      [':scheme', 'https'],
+      [':authority', hostOf(title)],
+      [':path', path],
+      ...more,
+    ]);
+
+  test('an ordinary request is served', async () => {
+    expect(await ask('vhost $uri', '/a', [['x', 'a']])).toContain('"x":"a"');
+  });
+
+  test.each(Object.keys(templates))('%s', async (title) => {
+    const value = `a\r\n${LINE}`;
+    const answers = [
+      await ask(title, '/a/b', [['x', value]]),
+      await ask(title, '/a/b', [['cookie', `x=${value}`]]),
+      await ask(title, `/a/b${value}`),
+      await ask(title, `/a/b?x=${value}`),
+      await ask(title, `/a/b%0d%0a${LINE.replaceAll(' ', '%20')}`),
+    ];
+    for (const answer of answers) expect(answer).not.toContain('"x-injected":"yes"');
+  });
 });
