@@ -28,6 +28,8 @@ export interface ControlPlaneOptions {
   readonly delivery: CreateDelivery;
   /** What is delivered to. */
   readonly proxy: BuildOptions['proxy'];
+  /** Why that cannot pass TLS through; absent where it can. */
+  readonly noPassthrough?: string;
   /** Unix socket for inspection; absent: none. */
   readonly debugSocket?: string;
   readonly readiness: ReadinessWatch;
@@ -73,6 +75,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const buildOptions = {
     ...buildOptionsFrom(args, options.proxy),
     ...(cluster?.zone !== undefined && { zone: cluster.zone }),
+    ...(options.noPassthrough !== undefined && { noPassthrough: options.noPassthrough }),
     generatedCertificate: options.generatedCertificate,
   };
   const { engine, state, build, publisher, controller } = createLoop({

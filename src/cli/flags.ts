@@ -274,6 +274,7 @@ export function buildOptionsFrom(
     ...(args.defaultBackendService !== undefined && { defaultBackendService: args.defaultBackendService }),
     ...(args.defaultSslCertificate !== undefined && { defaultSslCertificate: args.defaultSslCertificate }),
     tlsOnDemand: args.tlsOnDemand,
+    sslPassthrough: args.enableSslPassthrough,
     disableCatchAll: args.disableCatchAll,
     disableSvcExternalName: args.disableSvcExternalName,
     deepInspect: args.deepInspect,

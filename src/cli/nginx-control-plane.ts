@@ -1,6 +1,7 @@
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { findNginx } from '../nginx/binary.ts';
+import { passthroughProblem } from '../nginx/passthrough.ts';
 import type { PublishOutcome } from '../nginx/publish.ts';
 import { TemplateError } from '../nginx/template.ts';
 import { liveUntilStopped } from './child-life.ts';
@@ -39,8 +40,10 @@ export async function runNginxControlPlane(args: NginxArguments): Promise<number
   });
   const accessLog = args.accessLog ? accessLogFile(logger) : undefined;
   const maxOpenFiles = openFilesPerWorker(args.nginxWorkerProcesses ?? availableParallelism());
+  const nginx = await findNginx(args.nginxPath);
+  const noPassthrough = passthroughProblem(nginx);
   const delivery = nginxDelivery({
-    nginx: await findNginx(args.nginxPath),
+    nginx,
     folder: nginxFolder(parent.paths),
     template: template.current,
     ...(accessLog !== undefined && { accessLog }),
@@ -52,6 +55,7 @@ export async function runNginxControlPlane(args: NginxArguments): Promise<number
   });
   const controlPlane = await createControlPlane({
     proxy: 'nginx',
+    ...(noPassthrough !== undefined && { noPassthrough }),
     args,
     ipv6: await hasIpv6(),
     generatedCertificate: await keptCertificate(parent.paths.folder),

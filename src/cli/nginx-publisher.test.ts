@@ -36,7 +36,14 @@ function createWorld() {
   const state = new ClusterState(engine);
   const build = createBuild(engine, state, { ...defaultOptions(generated), tcpServices: 'ingress/tcp' });
   const emitter = createNginxEmitter(engine, build.model, {
-    nginx: { modules: [], hasStream: true, hasBrotli: true, hasStreamRealIp: true, hasHttp2Directive: false },
+    nginx: {
+      modules: [],
+      hasStream: true,
+      hasBrotli: true,
+      hasStreamRealIp: true,
+      hasStreamPreread: true,
+      hasHttp2Directive: false,
+    },
     ipv6: false,
     dynamic: true,
     luaFolder: '/lua',

@@ -85,11 +85,12 @@ function quoted(url: string): string {
 
 function rowsOf(virtualHost: VirtualHost | undefined, model: ProxyModel): string[][] {
   if (virtualHost === undefined) return [];
-  const { host, aliases = [], routes } = virtualHost;
+  const { host, aliases = [], routes, passthrough } = virtualHost;
+  const tls = (route: Route) => (passthrough ? `→ ${portOf(passthrough.cluster)}` : tlsOf(host, route, model));
   return [
     ...routes
       .filter((route) => route.origin !== undefined)
-      .map((route) => [host, pathOf(route), target(route), tlsOf(host, route, model)]),
+      .map((route) => [host, pathOf(route), target(route), tls(route)]),
     ...aliases.map((alias) => [alias, '', `as ${host}`]),
   ];
 }
@@ -112,8 +113,8 @@ function tlsOf(host: string, route: Route, model: ProxyModel): string {
   if (route.policy.httpsRedirect === undefined) return '-';
   const names = model.listeners.get('https')?.serverNames ?? [];
   const wildcard = `*${host.slice(host.indexOf('.'))}`;
-  const certificate = (names.find(({ name }) => name === host) ?? names.find(({ name }) => name === wildcard))
-    ?.certificate;
+  const target = names.find(({ name }) => name === host) ?? names.find(({ name }) => name === wildcard);
+  const certificate = target && 'certificate' in target ? target.certificate : undefined;
   return certificate === undefined || certificate === DEFAULT_CERTIFICATE ? 'default certificate' : certificate;
 }
 

@@ -34,7 +34,14 @@ const FOLDER = '/run/ingress-xds';
 
 /** A recent one without Lua, so that all addresses and certificates stand in its configuration. */
 export const SOME_NGINX: NonNullable<NginxTranslateOptions['emit']> = {
-  nginx: { modules: [], hasStream: true, hasBrotli: true, hasStreamRealIp: true, hasHttp2Directive: true },
+  nginx: {
+    modules: [],
+    hasStream: true,
+    hasBrotli: true,
+    hasStreamRealIp: true,
+    hasStreamPreread: true,
+    hasHttp2Directive: true,
+  },
   accessLog: '/dev/stdout',
   dynamic: false,
   luaFolder: `${FOLDER}/lua`,

@@ -17,7 +17,7 @@ export interface AccessLogOptions {
 }
 
 /** One line for each connection of a TCP service, or session of a UDP service: what one client port sent and received. */
-export function streamAccessLog(format: StreamLogFormat, listener: StreamListener): AccessLog {
+export function streamAccessLog(format: StreamLogFormat, listener: Omit<StreamListener, 'port'>): AccessLog {
   return stdoutLog(streamLine(format, listener));
 }
 

@@ -1,42 +1,20 @@
 /** Listeners as Envoy resources. A change in them drains connections, so every part that may change alone is a unit of its own. */
-import type { Engine, Key, Reader, Table } from '../derive.ts';
-import type {
-  envoy_config_listener_v3_FilterChain as FilterChain,
-  envoy_config_listener_v3_Filter as NetworkFilter,
-} from '../gen/messages.ts';
-import {
-  type CertificateName,
-  DEFAULT_CERTIFICATE,
-  type Listener,
-  ON_DEMAND,
-  type ProxyModel,
-} from '../model/proxy-model.ts';
+import type { Engine, Reader, Table } from '../derive.ts';
+import type { envoy_config_listener_v3_Filter as NetworkFilter } from '../gen/messages.ts';
+import { DEFAULT_CERTIFICATE, type Listener, type ProxyModel } from '../model/proxy-model.ts';
 import { SETTINGS } from '../model/settings.ts';
-import { encode } from './codec.ts';
+import { chainName } from './chain-name.ts';
+import { deriveChains } from './emit-chains.ts';
 import { deriveResource, existing } from './emit-resource.ts';
 import type { Encoder } from './encoder.ts';
 import { type ConnectionManagerOptions, httpConnectionManager } from './http-connection-manager.ts';
-import {
-  type Binding,
-  bindingOf,
-  certificateChain,
-  httpListener,
-  httpsListener,
-  type ListenerOptions,
-} from './listener.ts';
-import { QUIC_LISTENER, quicChain, quicListener } from './quic-listener.ts';
+import { type Binding, bindingOf, httpListener, httpsListener, type ListenerOptions } from './listener.ts';
+import { QUIC_LISTENER, quicListener } from './quic-listener.ts';
 import { encodedResource } from './resource.ts';
 import { routeTableNames } from './route-table.ts';
 import { streamListener } from './stream-listener.ts';
 
 export type ListenerEmitOptions = ListenerOptions & ConnectionManagerOptions;
-
-/** The chains of a certificate, each as a field of its listener. */
-interface Chains {
-  readonly tls: Uint8Array;
-  /** Over QUIC; absent where HTTP/3 is not served. */
-  readonly quic?: Uint8Array;
-}
 
 const LISTENER = 'envoy.config.listener.v3.Listener';
 
@@ -69,7 +47,7 @@ function deriveBinding(
 }
 
 export function emitListeners(engine: Engine, model: ProxyModel, options: ListenerEmitOptions, encoder: Encoder) {
-  const { listeners, certificates } = model;
+  const { listeners } = model;
   const connectionManagers = deriveConnectionManagers(engine, model, options, encoder);
   const bindings = deriveBinding(engine, model, options);
   // A unit of its own, so that other settings reach no chain.
@@ -78,49 +56,13 @@ export function emitListeners(engine: Engine, model: ProxyModel, options: Listen
     connectionManager,
     tls: existing(read, tls, SETTINGS),
   });
-  const chainParts = (read: Reader) => partsOf(existing(read, connectionManagers, 'https'), read);
+  const httpsParts = (read: Reader) => partsOf(existing(read, connectionManagers, 'https'), read);
   /** Absent where HTTP/3 is not served. */
   const quicParts = (read: Reader) => {
     const connectionManager = read(connectionManagers, QUIC_LISTENER);
     return connectionManager && partsOf(connectionManager, read);
   };
-  const encodeOne = (chain: FilterChain) => {
-    encoder.count('FilterChain');
-    return encode(LISTENER, { filter_chains: [chain] });
-  };
-  const encodeChain = (certificate: CertificateName, read: Reader): Chains => {
-    const quic = quicParts(read);
-    return {
-      tls: encodeOne(certificateChain(certificate, chainParts(read))),
-      ...(quic && { quic: encodeOne(quicChain(certificate, quic)) }),
-    };
-  };
-  // Whether a certificate has a chain; which names lead to it moves none of the chains.
-  const named = engine.reduce<Listener, true, Set<Key>, true>('chain-certificate', listeners, {
-    spread: (_, { serverNames }) => new Map(serverNames.map(({ certificate }) => [certificate, true])),
-    init: () => new Set(),
-    add: (listener, name) => void listener.add(name),
-    remove: (listener, name) => void listener.delete(name),
-    empty: (listener) => listener.size === 0,
-    view: () => true,
-    equal: Object.is,
-    // That of the default certificate always: a listener without chains of its own would be replaced as a whole, with every
-    // connection on it, when its last certificate goes.
-    always: [DEFAULT_CERTIFICATE],
-  });
-  // Framed like hosts. They read nothing of a certificate but that it is there, so a rotated one stops here.
-  const chains = engine.derive('filter-chain', certificates, (certificate, read) =>
-    read(named, certificate) === undefined ? undefined : encodeChain(certificate, read),
-  );
-  const chainOf = (certificate: CertificateName, read: Reader) =>
-    certificate === ON_DEMAND ? encodeChain(ON_DEMAND, read) : existing(read, chains, certificate);
-  const namesWithChain = (listener: Listener, read: Reader) => {
-    const serverNames = listener.serverNames.filter(
-      ({ certificate }) => certificate === ON_DEMAND || read(chains, certificate) !== undefined,
-    );
-    const used = [...new Set([DEFAULT_CERTIFICATE, ...serverNames.map(({ certificate }) => certificate)])].sort();
-    return { serverNames, used };
-  };
+  const chains = deriveChains(engine, model, { httpsParts, quicParts, ...options }, encoder);
   const resources = deriveResource(engine, 'listener-resource', listeners, (name, read) => {
     const listener = existing(read, listeners, name);
     const binding = existing(read, bindings, SETTINGS);
@@ -128,9 +70,12 @@ export function emitListeners(engine: Engine, model: ProxyModel, options: Listen
     if (listener.name === 'http') {
       return encodedResource(name, encoder.encode(LISTENER, httpListener(listener, connectionManager, binding), name));
     }
-    const { serverNames, used } = namesWithChain(listener, read);
-    const rest = encoder.encode(LISTENER, httpsListener(listener, serverNames, chainParts(read), binding), name);
-    return encodedResource(name, Buffer.concat([rest, ...used.map((certificate) => chainOf(certificate, read).tls)]));
+    const serverNames = listener.serverNames.filter((target) => read(chains.tls, chainName(target)) !== undefined);
+    const used = [...new Set([DEFAULT_CERTIFICATE, ...serverNames.map(chainName)])].sort();
+    const rest = encoder.encode(LISTENER, httpsListener(listener, serverNames, httpsParts(read), binding), name);
+    const bytes = Buffer.concat([rest, ...used.map((chain) => existing(read, chains.tls, chain))]);
+    const leadsToClusters = serverNames.some((target) => 'passthrough' in target);
+    return encodedResource(name, bytes, leadsToClusters ? { leadsToClusters } : {});
   });
   const overQuic = engine.derive(
     'quic-listener',
@@ -141,13 +86,21 @@ export function emitListeners(engine: Engine, model: ProxyModel, options: Listen
     const parts = quicParts(read);
     if (parts === undefined) throw new Error('HTTP/3 is not served');
     const listener = existing(read, overQuic, name);
-    const { serverNames, used } = namesWithChain(listener, read);
+    const serverNames = quicServerNames(listener).filter(({ certificate }) => read(chains.quic, certificate));
+    const used = [...new Set([DEFAULT_CERTIFICATE, ...serverNames.map(({ certificate }) => certificate)])].sort();
     const binding = existing(read, bindings, SETTINGS);
     const rest = encoder.encode(LISTENER, quicListener(listener, serverNames, parts, binding), name);
-    const frames = used.map((certificate) => chainOf(certificate, read).quic ?? new Uint8Array());
+    const frames = used.map((certificate) => existing(read, chains.quic, certificate));
     return encodedResource(name, Buffer.concat([rest, ...frames]));
   });
-  return { resources, quicResources, chains };
+  return { resources, quicResources, chainCertificates: chains.certificates };
+}
+
+/** Only TCP is passed through, and what a policy says of TLS is about versions that QUIC has not. */
+function quicServerNames({ serverNames }: Listener) {
+  return serverNames.flatMap((target) =>
+    'passthrough' in target ? [] : { name: target.name, certificate: target.certificate },
+  );
 }
 
 export function emitStreamListeners(engine: Engine, model: ProxyModel, options: ListenerEmitOptions, encoder: Encoder) {

@@ -77,7 +77,7 @@ describe('what a change costs', () => {
     const { model, cost } = setUpShop();
     const http = { ...DEFAULT_SETTINGS.http, generateRequestId: false };
     expect(cost(() => model.settings.set(SETTINGS, { ...DEFAULT_SETTINGS, http }))).toEqual({
-      encodes: { FilterChain: 2, HttpConnectionManager: 2, Listener: 2, Secret: 2 },
+      encodes: { FilterChain: 2, HttpConnectionManager: 2, Listener: 2 },
       resources: ['listener-resource http', 'listener-resource https'],
     });
   });

@@ -53,7 +53,7 @@ export function createEmitter(engine: Engine, model: ProxyModel, options: EmitOp
       { typeUrl: typeUrls.cluster, table: emitClusters(engine, model, options, encoder) },
       { typeUrl: typeUrls.cluster, table: emitCollector(engine, model, options, encoder) },
       { typeUrl: typeUrls.endpoints, table: emitEndpoints(engine, model, encoder) },
-      { typeUrl: typeUrls.secret, table: emitSecrets(engine, model, listeners.chains, encoder) },
+      { typeUrl: typeUrls.secret, table: emitSecrets(engine, model, listeners.chainCertificates, encoder) },
       { typeUrl: typeUrls.secret, table: emitOnDemandSecrets(engine, model, encoder) },
       { typeUrl: typeUrls.secret, table: emitBackendSecrets(engine, model, encoder) },
       { typeUrl: typeUrls.extension, table: emitDiscoveredFilters(engine, model, encoder) },
@@ -143,8 +143,9 @@ function originOf(
 ): readonly ObjectKey[] {
   const ingresses = new Set<ObjectKey>();
   for (const host of virtualHosts.keys()) {
-    const { aliases = [], routes = [] } = virtualHosts.get(host) ?? {};
+    const { aliases = [], routes = [], passthrough } = virtualHosts.get(host) ?? {};
     if (![host, ...aliases].some(wantedHost)) continue;
+    if (passthrough && wanted([passthrough.cluster.name])) ingresses.add(passthrough.origin.ingress);
     for (const { origin, action, policy } of routes) {
       if (origin && wanted([...namesOf(action), ...copiesOf(policy)])) ingresses.add(origin.ingress);
       for (const canary of action.kind === 'forward' ? (action.canaries ?? []) : []) {

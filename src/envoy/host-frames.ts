@@ -4,7 +4,7 @@ import { DEFAULT_HOST, type HostName, type ProxyModel } from '../model/proxy-mod
 import { claimsScheme, SETTINGS } from '../model/settings.ts';
 import type { Encoder } from './encoder.ts';
 import { encodeFrame, type Frame, sameFrame } from './frame.ts';
-import { claimedView, type HostView, httpView } from './http-view.ts';
+import { claimedView, type HostView, httpsView, httpView } from './http-view.ts';
 import { isWildcard } from './server-name-matcher.ts';
 import { checkHost } from './validate.ts';
 
@@ -25,13 +25,14 @@ export function deriveHostFrames(
     return current && claimsScheme(current);
   });
   const views = engine.derive<HostView | 'same'>('http-view', virtualHosts, (host, read) => {
-    if (read(claims, SETTINGS)) return 'same';
     const virtualHost = read(virtualHosts, host);
-    return virtualHost && httpView(virtualHost);
+    if (virtualHost === undefined || !read(claims, SETTINGS)) return virtualHost && httpView(virtualHost);
+    return virtualHost.passthrough === undefined ? 'same' : claimedView(virtualHost);
   });
   const httpsViewOf: ViewOf = (host, read) => {
     const virtualHost = read(virtualHosts, host);
-    return virtualHost && read(claims, SETTINGS) ? claimedView(virtualHost) : virtualHost;
+    const isClaimed = virtualHost?.passthrough === undefined && read(claims, SETTINGS);
+    return virtualHost && (isClaimed ? claimedView(virtualHost) : httpsView(virtualHost));
   };
   const httpViewOf: ViewOf = (host, read) => {
     const view = read(views, host);
@@ -52,7 +53,13 @@ export function deriveHostFrames(
   const https = engine.derive<Frame>(
     'https-frame',
     virtualHosts,
-    (host, read) => frameOf('https', host, read),
+    (host, read) => {
+      const frame = frameOf('https', host, read);
+      if (frame === undefined || read(virtualHosts, host)?.passthrough === undefined) return frame;
+      // Users are told by this table what is wrong with routes, which are in the other one then.
+      const plain = httpViewOf(host, read);
+      return plain && { ...frame, diagnostics: checkHost(plain).diagnostics };
+    },
     sameFrame,
   );
   const isSame = (host: HostName, read: Reader) =>

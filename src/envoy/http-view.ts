@@ -15,6 +15,7 @@ import type {
   VirtualHost,
 } from '../model/proxy-model.ts';
 import { policyOfRedirect } from '../model/redirect-policy.ts';
+import { pageOf } from './local-replies.ts';
 
 /** A host as one route table shows it. A `VirtualHost` of the model is one. */
 export interface HostView {
@@ -46,8 +47,8 @@ export interface HttpsRedirectAction extends HttpsRedirect {
  * that moves a route inside its Ingress must not look like a change here.
  */
 export function httpView(virtualHost: VirtualHost): HostView | 'same' {
-  const { host, aliases, routes } = virtualHost;
-  if (routes.every(isSame)) return 'same';
+  const { host, aliases, routes, passthrough } = virtualHost;
+  if (passthrough === undefined && routes.every(isSame)) return 'same';
   return { host, ...(aliases && { aliases }), routes: mergeTail(routes.map(shown)) };
 }
 
@@ -64,6 +65,18 @@ export function claimedView({ host, aliases, routes }: VirtualHost): HostView {
     ),
   };
 }
+
+/** The host in the `https` route table. */
+export function httpsView(virtualHost: VirtualHost): HostView {
+  const { host, aliases, passthrough } = virtualHost;
+  return passthrough === undefined ? virtualHost : { host, ...(aliases && { aliases }), routes: [MISDIRECTED] };
+}
+
+/** Whose TLS is passed through is not meant to be reached on connections whose TLS ends here; clients then open another. */
+const MISDIRECTED: RouteView = {
+  match: { kind: 'prefix', path: '/' },
+  action: { kind: 'respond', status: 421, body: pageOf('421 Misdirected Request') },
+};
 
 function isSame({ action, policy }: Route): boolean {
   if (policy.httpsRedirect !== undefined || policy.affinity?.cookie.secure === 'over-tls') return false;

@@ -13,7 +13,8 @@ import {
   type ServerName,
 } from '../model/proxy-model.ts';
 import type { ListenerSettings } from '../model/settings.ts';
-import type { TlsSettings } from '../model/tls-settings.ts';
+import { type TlsPolicy, type TlsSettings, withTlsPolicy } from '../model/tls-settings.ts';
+import { type CertificateTarget, chainName } from './chain-name.ts';
 import { sessions, tlsParameters } from './client-tls.ts';
 import { ADS, socketAddress } from './config-source.ts';
 import { onDemandSelector } from './on-demand.ts';
@@ -70,18 +71,20 @@ export function httpsListener(
 }
 
 /**
- * The chain of one certificate, named like it. Chains differ in the name of their secret alone, so that another certificate or
- * server name disturbs no connection on the others.
+ * The chain of one certificate. Chains differ in the name of their secret alone, and in what a policy wants, so that another
+ * certificate or server name disturbs no connection on the others.
  */
-export function certificateChain(certificate: CertificateName, parts: ChainParts): FilterChain {
-  return tlsChain(certificate, certificate, parts);
+export function certificateChain(target: CertificateTarget, { connectionManager, tls }: ChainParts): FilterChain {
+  const { certificate, tls: policy } = target;
+  const wanted = policy === undefined ? tls : withTlsPolicy(tls, policy);
+  return tlsChain(chainName(target), certificate, { connectionManager, tls: wanted });
 }
 
-/** What all chains have in common. */
+/** What all chains have in common that end TLS. */
 export interface ChainParts {
   /** The filter that serves the `https` route table. */
   readonly connectionManager: NetworkFilter;
-  readonly tls: TlsSettings;
+  readonly tls: TlsSettings & TlsPolicy;
 }
 
 /** A port on every address. */
@@ -145,6 +148,7 @@ function tlsChain(name: string, certificate: CertificateName, { connectionManage
             : { tls_certificate_sds_secret_configs: [{ name: certificate, sds_config: ADS }] }),
         },
         ...sessions(tls, certificate),
+        ...(tls.prefersClientCiphers && { prefer_client_ciphers: true }),
       },
     },
     // A client that does not finish its handshake; or a control plane that is away and does not say which certificate.

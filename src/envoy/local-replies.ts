@@ -37,7 +37,11 @@ export function errorPage(status: number): string | undefined {
   return title === undefined ? undefined : pageOf(title);
 }
 
-function pageOf(title: string, { heading = title, more = [] }: { heading?: string; more?: readonly string[] } = {}) {
+/** A page as nginx writes it. */
+export function pageOf(
+  title: string,
+  { heading = title, more = [] }: { heading?: string; more?: readonly string[] } = {},
+) {
   const lines = [
     '<html>',
     `<head><title>${title}</title></head>`,

@@ -35,6 +35,8 @@ export interface EncodedResource {
   readonly routes?: string;
   /** For a listener that leads to one cluster, without routes: the name of this cluster. */
   readonly cluster?: string;
+  /** For a listener that leads to clusters among other things: it is sent when the client has them. */
+  readonly leadsToClusters?: true;
   /** For a secret: the namespace whose clients may have it, or `EVERY_NAMESPACE`. */
   readonly namespace?: string;
   /** Keys (`namespace/name`) of the Ingresses that made it; looked up when asked for, since only rejections need it. */
@@ -47,6 +49,7 @@ interface Attributes {
   readonly secrets?: readonly string[];
   readonly routes?: string;
   readonly cluster?: string;
+  readonly leadsToClusters?: true;
   readonly origin?: () => readonly string[];
 }
 

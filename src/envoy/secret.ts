@@ -22,12 +22,12 @@ export function pairMessage({ chain, key }: Pick<Certificate, 'chain' | 'key'>):
 
 /**
  * A secret per certificate that filter chains name.
- * @param chains keyed by certificate
+ * @param named keyed by certificate
  */
 export function emitSecrets(
   engine: Engine,
   { certificates }: ProxyModel,
-  chains: Table<unknown>,
+  named: Table<unknown>,
   encoder: Encoder,
 ): Table<EncodedResource> {
   return engine.derive(
@@ -35,7 +35,7 @@ export function emitSecrets(
     certificates,
     (name, read) => {
       const certificate = read(certificates, name);
-      if (certificate === undefined || read(chains, name) === undefined) return undefined;
+      if (certificate === undefined || read(named, name) === undefined) return undefined;
       return transientResource(name, secretMessage(certificate), encoder);
     },
     sameVersion,

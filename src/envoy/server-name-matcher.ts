@@ -5,10 +5,11 @@ import type {
   xds_type_matcher_v3_Matcher_MatcherList_Predicate as Predicate,
   xds_core_v3_TypedExtensionConfig as TypedExtensionConfig,
 } from '../gen/messages.ts';
-import { DEFAULT_CERTIFICATE, type ServerName } from '../model/proxy-model.ts';
+import { DEFAULT_CERTIFICATE, type ServerName, type ServerNameTarget } from '../model/proxy-model.ts';
+import { chainName } from './chain-name.ts';
 
 /**
- * Leads server names (SNI) to the filter chains that are named like their certificates: the exact name counts before a
+ * Leads server names (SNI) to the filter chains of who answers them (`chainName`): the exact name counts before a
  * wildcard, a wildcard stands for one label. Envoy has lower-cased the name. No match means the default chain;
  * `undefined` if there is nothing to match.
  * @param onDemand whether the default chain looks certificates up by server name. Then no name that could be that of a chain's
@@ -32,7 +33,7 @@ export function serverNameMatcher(
   return {
     matcher_tree: {
       input: SERVER_NAME,
-      exact_match_map: { map: Object.fromEntries(exact.map(({ name, certificate }) => [name, toChain(certificate)])) },
+      exact_match_map: { map: Object.fromEntries(exact.map(({ name, ...target }) => [name, toChain(target)])) },
     },
     ...(list === undefined ? {} : { on_no_match: { matcher: list } }),
   };
@@ -54,17 +55,18 @@ export function isWildcard(name: string): boolean {
 }
 
 /** A regular expression, since Envoy's own wildcard matchers take any number of labels. */
-function oneLabel({ name, certificate }: ServerName): FieldMatcher {
+function oneLabel({ name, ...target }: ServerName): FieldMatcher {
   const regex = `[^.]+${name.slice(1).replaceAll('.', '\\.')}`;
-  return { predicate: serverNameLike(regex), on_match: toChain(certificate) };
+  return { predicate: serverNameLike(regex), on_match: toChain(target) };
 }
 
 function serverNameLike(regex: string): Predicate {
   return { single_predicate: { input: SERVER_NAME, value_match: { safe_regex: { google_re2: {}, regex } } } };
 }
 
-function toChain(name: string): OnMatch {
-  const typed_config = { '@type': 'type.googleapis.com/google.protobuf.StringValue', value: name } as const;
+function toChain(target: ServerNameTarget): OnMatch {
+  const value = chainName(target);
+  const typed_config = { '@type': 'type.googleapis.com/google.protobuf.StringValue', value } as const;
   return { action: { name: 'filter-chain', typed_config } };
 }
 
@@ -74,5 +76,5 @@ function toChain(name: string): OnMatch {
  */
 const NO_HOST_NAME: FieldMatcher = {
   predicate: { not_matcher: serverNameLike('[a-z0-9_-]+(\\.[a-z0-9_-]+)*') },
-  on_match: toChain(DEFAULT_CERTIFICATE),
+  on_match: toChain({ certificate: DEFAULT_CERTIFICATE }),
 };

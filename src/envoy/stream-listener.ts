@@ -36,10 +36,11 @@ function tcpListener(
   };
 }
 
-function tcpProxy(
-  listener: StreamListener,
+/** `name`: under which its statistics stand. */
+export function tcpProxy(
+  listener: Omit<StreamListener, 'port'>,
   { idleSeconds, tries }: StreamSettings,
-  { log }: StreamListenerOptions,
+  { log }: Pick<StreamListenerOptions, 'log'>,
 ): NetworkFilter {
   const { name, cluster } = listener;
   return {

@@ -11,7 +11,7 @@ import { annotationField } from './refusal.ts';
 
 export interface AnnotationReport {
   readonly readings: readonly AnnotationReading[];
-  readonly effects: Pick<MergedEffects, 'denied' | 'warnings'>;
+  readonly effects: Pick<MergedEffects, 'denied' | 'warnings' | 'host'>;
   readonly global: ConfigMapValues;
 }
 
@@ -26,8 +26,33 @@ export function reportAnnotations(ingress: Ingress, { readings, effects, global 
     ...effects.denied.map(({ annotation, reason }) =>
       of('error', 'AnnotationDenied', keyOf(annotation), `${reason}; its paths answer 503`),
     ),
-    ...effects.warnings.map(({ annotation, reason }) => of('warning', 'AnnotationInvalid', keyOf(annotation), reason)),
+    ...effects.warnings.map(({ annotation, reason, code = 'AnnotationInvalid' }) =>
+      of('warning', code, keyOf(annotation), reason),
+    ),
+    ...(effects.host.passthrough ? reportPassedOver(ingress, readings) : []),
   ];
+}
+
+/** What counts for TLS that is passed through, or is meant for requests without TLS alone. */
+const COUNTS_WITH_PASSTHROUGH = new Set([
+  'ssl-passthrough',
+  'service-upstream',
+  'server-alias',
+  'ssl-redirect',
+  'force-ssl-redirect',
+  'preserve-trailing-slash',
+  'from-to-www-redirect',
+]);
+
+/** Backends that speak TLS with clients themselves are reached whatever else the Ingress says. */
+function reportPassedOver(ingress: Ingress, readings: readonly AnnotationReading[]): Diagnostic[] {
+  const over = readings.filter(({ name, outcome }) => outcome.kind === 'valid' && !COUNTS_WITH_PASSTHROUGH.has(name));
+  if (over.length === 0) return [];
+  const protects = over.some((reading) => protectionOf(reading) !== undefined);
+  const names = over.map(({ key }) => key.slice(key.indexOf('/') + 1)).join(', ');
+  const message = `of TLS that is passed through the proxy sees nothing, so these count for plain HTTP alone${protects ? ', and protect nothing else' : ''}: ${names}`;
+  const ref = objectRef('Ingress', objectKey(ingress));
+  return [diagnose(ref, protects ? 'warning' : 'info', 'PassthroughIgnores', message, 'metadata.annotations')];
 }
 
 type Report = (severity: Diagnostic['severity'], code: Diagnostic['code'], key: string, message: string) => Diagnostic;

@@ -160,7 +160,9 @@ describe('the model', () => {
         expect(others.filter((name) => !written.has(name.split('~')[0] ?? ''))).toEqual([]);
         const named = values(clusters).flatMap((cluster) => (cluster.kind === 'endpoints' ? cluster.endpoints : []));
         expect(new Set(endpoints.keys())).toEqual(new Set(named));
-        const used = values(listeners).flatMap(({ serverNames }) => serverNames.map(({ certificate }) => certificate));
+        const used = values(listeners).flatMap(({ serverNames }) =>
+          serverNames.flatMap((target) => ('certificate' in target ? target.certificate : [])),
+        );
         expect([...certificates.keys()]).toEqual(expect.arrayContaining([...new Set(used), 'default-certificate']));
         for (const { routes } of values(virtualHosts)) {
           expect(routes.at(-1)?.match).toEqual({ kind: 'prefix', path: '/' });

@@ -35,6 +35,7 @@ import {
 } from './global-options.ts';
 import { deriveHeld } from './held.ts';
 import { indexByHost } from './ingresses-by-host.ts';
+import { derivePassthrough } from './passthrough.ts';
 import { deriveProxySettings } from './proxy-settings.ts';
 import {
   certificateMemory,
@@ -42,7 +43,7 @@ import {
   deriveSecretCertificates,
   type SecretCertificate,
 } from './secret-certificate.ts';
-import { deriveServedIngresses, type IngressDecision } from './served-ingress.ts';
+import { deriveServedIngresses, type IngressDecision, type IngressOptions } from './served-ingress.ts';
 import { ALL_NAMES, deriveServerNames, mergeServerNames, type ServerNames } from './server-names.ts';
 import { deriveAvailability } from './stand-in.ts';
 import { deriveStreamListeners } from './stream-listener.ts';
@@ -50,7 +51,7 @@ import { deriveStreamServices, type StreamOptions } from './stream-service.ts';
 import { deriveHostTls, type HostTls } from './tls.ts';
 import { deriveVirtualHosts } from './virtual-host.ts';
 
-export interface BuildOptions extends AcceptOptions, StreamOptions {
+export interface BuildOptions extends AcceptOptions, StreamOptions, IngressOptions {
   /** `--configmap` */
   readonly configMap?: ObjectKey;
   /** `--default-backend-service` */
@@ -104,7 +105,8 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
   const certificateExpiry = deriveCertificateExpiry(engine, state, certificates);
   const names = deriveCertificateNames(engine, certificates);
   const furtherNames = deriveFurtherNames(engine, hosts);
-  const hostTls = deriveHostTls(engine, hosts, furtherNames, names);
+  const passthrough = derivePassthrough(engine, hosts, backends);
+  const hostTls = deriveHostTls(engine, { hosts, furtherNames, names, passthrough });
   const defaultBackend = deriveDefaultBackend(engine, services, options.defaultBackendService);
   const defaultEffects = deriveDefaultEffects(engine, globalOptions, options.proxy);
   const lonelyCanaries = deriveLonelyCanaries(engine, hosts);
@@ -113,6 +115,7 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
   const virtualHosts = deriveVirtualHosts(engine, {
     hosts,
     hostTls,
+    passthrough,
     globalOptions,
     defaultEffects,
     defaultBackend,
@@ -162,6 +165,7 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
       certificates,
       certificateExpiry,
       furtherNames,
+      passthrough,
       hostTls,
       defaultBackend,
       lonelyCanaries,

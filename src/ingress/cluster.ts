@@ -26,7 +26,7 @@ export interface ClusterSources {
   readonly localEndpoints: Table<LocalEndpoints>;
 }
 
-/** Unit per cluster that routes or ports refer to. An external name that must not be resolved gives a cluster without endpoints. */
+/** Unit per cluster that hosts or ports refer to. An external name that must not be resolved gives a cluster without endpoints. */
 export function deriveClusters(engine: Engine, sources: ClusterSources): Table<Cluster> {
   const { services, localEndpoints, globalOptions } = sources;
   const serviceUpstream = engine.derive<boolean>(
@@ -34,19 +34,17 @@ export function deriveClusters(engine: Engine, sources: ClusterSources): Table<C
     [GLOBAL],
     (_, read) => read(globalOptions, GLOBAL)?.values['service-upstream'],
   );
-  const ofRoutes = deriveReferences(engine, 'cluster-references', sources.virtualHosts, ({ routes }) =>
-    referencesOf(routes),
-  );
+  const ofHosts = deriveReferences(engine, 'cluster-references', sources.virtualHosts, referencesOf);
   const ofPorts = deriveReferences(engine, 'port-cluster-references', sources.streamServices, ({ wanted }) =>
     wanted === undefined ? [] : [[wanted.cluster.name, wanted.cluster]],
   );
   const ofCopies = deriveReferences(engine, 'mirror-references', sources.virtualHosts, ({ routes }) =>
     copiesOf(routes),
   );
-  return engine.derive<Cluster>('cluster', [ofRoutes, ofPorts, ofCopies], (name, read) => {
+  return engine.derive<Cluster>('cluster', [ofHosts, ofPorts, ofCopies], (name, read) => {
     const copies = read(ofCopies, name);
     if (copies !== undefined) return { kind: 'mirror', ...copies };
-    const reference = read(ofRoutes, name) ?? read(ofPorts, name);
+    const reference = read(ofHosts, name) ?? read(ofPorts, name);
     if (reference === undefined) return undefined;
     const { policy, protocol } = reference;
     const common = { name, ...(policy !== undefined && { policy }) };
@@ -104,8 +102,9 @@ function deriveReferences<V, R extends { readonly name: ClusterName }>(
   });
 }
 
-function referencesOf(routes: VirtualHost['routes']): Map<string, ClusterReference> {
+function referencesOf({ routes, passthrough }: VirtualHost): Map<string, ClusterReference> {
   const clusters = routes.flatMap(({ action }) => clustersOf(action));
+  if (passthrough !== undefined) clusters.push(passthrough.cluster);
   return new Map(clusters.map((cluster) => [cluster.name, cluster]));
 }
 

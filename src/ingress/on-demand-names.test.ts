@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { annotated } from '../../test/annotations/table.ts';
 import { makePair } from '../../test/support/pki.ts';
-import { type CertificateName, DEFAULT_CERTIFICATE, ON_DEMAND } from '../model/proxy-model.ts';
+import { DEFAULT_CERTIFICATE, ON_DEMAND, type ServerNameTarget } from '../model/proxy-model.ts';
 import { isWildcard, wildcardOf } from './host.ts';
-import { type Change, ingress, remove, rule, tlsSecret, World } from './testing.ts';
+import { type Change, describeTarget, ingress, remove, rule, tlsSecret, World } from './testing.ts';
 
 const generated = await makePair(['ingress.local']);
 
@@ -23,17 +24,23 @@ const secretKey = (namespace: string, index: number) =>
 
 const SERVER_NAMES = ['a.x.io', 'b.x.io', 'd.x.io', 'a.b.x.io', 'c', 'x.io', 'y.io', 'z.io', 'a.z.io'];
 
-/** The certificate that a proxy shows for a server name; `undefined` when it refuses. Written independently of the emitter. */
-function shown({ model }: World, serverName: string): CertificateName | undefined {
+/** Who answers for a server name; `undefined` when it is refused. Written independently of the emitter. */
+function shown({ model }: World, serverName: string): string | undefined {
   const listener = model.listeners.get('https');
-  const led = (name: string | undefined) => listener?.serverNames.find((one) => one.name === name)?.certificate;
-  const certificate =
-    led(serverName) ?? led(wildcardOf(serverName)) ?? (listener?.onDemand ? ON_DEMAND : DEFAULT_CERTIFICATE);
-  return certificate === ON_DEMAND ? model.onDemandNames.get(serverName) : certificate;
+  const led = (name: string | undefined): ServerNameTarget | undefined =>
+    listener?.serverNames.find((one) => one.name === name);
+  const target = led(serverName) ??
+    led(wildcardOf(serverName)) ?? { certificate: listener?.onDemand ? ON_DEMAND : DEFAULT_CERTIFICATE };
+  const isFound = 'certificate' in target && target.certificate === ON_DEMAND;
+  return isFound ? model.onDemandNames.get(serverName) : describeTarget(target);
 }
 
 const isClaimed = ({ build }: World, name: string) =>
   build.hostTls.get(name) !== undefined || build.hostTls.get(wildcardOf(name) ?? name) !== undefined;
+
+/** By the host that has the name, or else the wildcard host. */
+const isPassedThrough = ({ model: { virtualHosts } }: World, name: string) =>
+  (virtualHosts.get(name) ?? virtualHosts.get(wildcardOf(name) ?? ''))?.passthrough !== undefined;
 
 const namespace = fc.constantFrom('one', 'two');
 const certificate = fc.nat(CERTIFICATES.length - 1);
@@ -43,16 +50,26 @@ const secretChange = fc.tuple(namespace, certificate, fc.boolean()).map(([where,
   const secret = tlsSecret(secretKey(where, index), pairs[index]!);
   return there ? secret : remove(secret);
 });
+/** What an Ingress asks for beside its certificate. */
+const wish = fc.constantFrom(
+  {},
+  {},
+  {},
+  annotated({ 'ssl-passthrough': 'true' }),
+  annotated({ 'ssl-ciphers': 'AES128-SHA' }),
+);
 const ingressChange = fc
-  .tuple(namespace, fc.nat(4), host, fc.option(certificate), fc.boolean())
-  .map(([where, number, name, index, there]): Change => {
+  .tuple(namespace, fc.nat(4), host, fc.option(certificate), wish, fc.boolean())
+  .map(([where, number, name, index, annotations, there]): Change => {
     const tls = index === null ? [] : [{ hosts: [name], secretName: secretKey('', index).slice(1) }];
-    const object = ingress(`${where}/i${number}`, { rules: [rule(name, { '/': 'web:80' })], tls });
+    const object = ingress(`${where}/i${number}`, { rules: [rule(name, { '/': 'web:80' })], tls, annotations });
     return there ? object : remove(object);
   });
 const allSecrets = ['one', 'two'].flatMap((where) =>
   pairs.map((pair, index) => tlsSecret(secretKey(where, index), pair)),
 );
+
+const options = { sslPassthrough: true };
 
 describe('certificates that are looked up on demand', () => {
   test('are those that are shown without; only names that nobody claims are refused', () => {
@@ -60,7 +77,8 @@ describe('certificates that are looked up on demand', () => {
       fc.property(
         fc.array(fc.array(fc.oneof(ingressChange, ingressChange, secretChange)), { maxLength: 6 }),
         (passes) => {
-          const [chains, onDemand] = [new World(generated), new World(generated, { tlsOnDemand: true })];
+          const chains = new World(generated, options);
+          const onDemand = new World(generated, { ...options, tlsOnDemand: true });
           for (const changes of [allSecrets, ...passes]) {
             chains.apply(...changes);
             onDemand.apply(...changes);
@@ -68,11 +86,12 @@ describe('certificates that are looked up on demand', () => {
               const expected = shown(chains, name);
               const isRefused = expected === DEFAULT_CERTIFICATE && !isClaimed(chains, name);
               expect([name, shown(onDemand, name)]).toEqual([name, isRefused ? undefined : expected]);
+              expect([name, expected?.startsWith('→')]).toEqual([name, isPassedThrough(chains, name)]);
             }
           }
         },
       ),
-      { numRuns: 300 },
+      { numRuns: 200 },
     );
   });
 

@@ -3,13 +3,14 @@
  * found by that host's name, so it stands in no listener and costs the proxy nothing before somebody asks for it; certificates
  * with a wildcard or with several names keep their chains.
  */
-import type { Engine, Reader, Table } from '../derive.ts';
+import { deepEqual, type Engine, type Reader, type Table } from '../derive.ts';
 import {
   type CertificateName,
   DEFAULT_CERTIFICATE,
   DEFAULT_HOST,
   type HostName,
   ON_DEMAND,
+  type ServerNameTarget,
 } from '../model/proxy-model.ts';
 import { isWildcard, wildcardOf } from './host.ts';
 import type { CertificateNames } from './secret-certificate.ts';
@@ -17,55 +18,59 @@ import type { HostTls } from './tls.ts';
 
 export interface OnDemandSources {
   readonly hostTls: Table<HostTls>;
-  /** Of each name that a certificate carries, the certificate that is to answer it. */
-  readonly named: Table<CertificateName>;
-  /** Of hosts that no certificate names, the certificate that is to answer them, where it is not the wildcard's or the default. */
-  readonly exceptions: Table<CertificateName>;
+  /** Of each name that a certificate carries, who is to answer it. */
+  readonly named: Table<ServerNameTarget>;
+  /** Of hosts that no certificate names, who is to answer them, where it is not the wildcard's or the default. */
+  readonly exceptions: Table<ServerNameTarget>;
+  /** Who is to answer a wildcard, where there is one. */
+  readonly ofWildcard: (wildcard: HostName, read: Reader) => ServerNameTarget | undefined;
   readonly certificateNames: Table<CertificateNames>;
 }
 
 export interface OnDemandNames {
   /** What the listener has to know instead of `named` and `exceptions`; some lead to `ON_DEMAND`. */
-  readonly named: Table<CertificateName>;
-  readonly exceptions: Table<CertificateName>;
+  readonly named: Table<ServerNameTarget>;
+  readonly exceptions: Table<ServerNameTarget>;
   /** Exact hosts, each with the certificate that is found by its name. Every exact host is here or has a chain. */
   readonly found: Table<CertificateName>;
 }
 
+const FOUND: ServerNameTarget = { certificate: ON_DEMAND };
+
 export function deriveOnDemandNames(engine: Engine, sources: OnDemandSources): OnDemandNames {
-  const { hostTls, named, exceptions } = sources;
-  const shown = (host: HostName, read: Reader): CertificateName => {
+  const { hostTls, named, exceptions, ofWildcard } = sources;
+  const shown = (host: HostName, read: Reader): ServerNameTarget => {
     const wildcard = wildcardOf(host);
-    const byWildcard = wildcard === undefined ? undefined : read(named, wildcard);
-    return read(exceptions, host) ?? read(named, host) ?? byWildcard ?? DEFAULT_CERTIFICATE;
+    const byWildcard = wildcard === undefined ? undefined : ofWildcard(wildcard, read);
+    return read(exceptions, host) ?? read(named, host) ?? byWildcard ?? { certificate: DEFAULT_CERTIFICATE };
   };
-  // A secret that is found is called like its host, so that one may not be called like the default certificate's.
-  const hasChain = (host: HostName, certificate: CertificateName, read: Reader) =>
-    host === DEFAULT_CERTIFICATE || isForSeveralHosts(read(sources.certificateNames, certificate));
+  /** The certificate that is found by the name of the host, if that is not to be answered by a chain. */
+  const foundFor = (host: HostName, target: ServerNameTarget, read: Reader): CertificateName | undefined => {
+    // What is looked up has TLS as in the settings. A secret that is found is called like its host, so that one may not be called
+    // like the default certificate's.
+    if ('passthrough' in target || target.tls !== undefined || host === DEFAULT_CERTIFICATE) return undefined;
+    return isForSeveralHosts(read(sources.certificateNames, target.certificate)) ? undefined : target.certificate;
+  };
+  const lead = (host: HostName, read: Reader): ServerNameTarget | undefined => {
+    const target = shown(host, read);
+    const isFound = read(hostTls, host) !== undefined && foundFor(host, target, read) !== undefined;
+    const wanted = isFound ? FOUND : target;
+    const wildcard = wildcardOf(host);
+    const unnamed = (wildcard !== undefined && ofWildcard(wildcard, read)) || FOUND;
+    return deepEqual(wanted, unnamed) ? undefined : wanted;
+  };
   // A wildcard cannot be looked up: no client asks for it by this name.
-  const wildcardLead = (wildcard: HostName, read: Reader): CertificateName | undefined =>
-    read(named, wildcard) ?? (read(hostTls, wildcard) === undefined ? undefined : DEFAULT_CERTIFICATE);
-  const lead = (host: HostName, read: Reader): CertificateName | undefined => {
-    const certificate = shown(host, read);
-    const isFound = read(hostTls, host) !== undefined && !hasChain(host, certificate, read);
-    const wanted = isFound ? ON_DEMAND : certificate;
-    const wildcard = wildcardOf(host);
-    const unnamed = (wildcard !== undefined && wildcardLead(wildcard, read)) || ON_DEMAND;
-    return wanted === unnamed ? undefined : wanted;
-  };
   return {
-    named: engine.derive<CertificateName>('chain-server-name', named, (name, read) =>
-      isWildcard(name) ? wildcardLead(name, read) : lead(name, read),
+    named: engine.derive<ServerNameTarget>('chain-server-name', named, (name, read) =>
+      isWildcard(name) ? ofWildcard(name, read) : lead(name, read),
     ),
-    exceptions: engine.derive<CertificateName>('chain-server-name-exception', hostTls, (host, read) => {
+    exceptions: engine.derive<ServerNameTarget>('chain-server-name-exception', hostTls, (host, read) => {
       if (host === DEFAULT_HOST || read(named, host) !== undefined) return undefined;
-      return isWildcard(host) ? wildcardLead(host, read) : lead(host, read);
+      return isWildcard(host) ? ofWildcard(host, read) : lead(host, read);
     }),
-    found: engine.derive<CertificateName>('on-demand-server-name', hostTls, (host, read) => {
-      if (host === DEFAULT_HOST || isWildcard(host)) return undefined;
-      const certificate = shown(host, read);
-      return hasChain(host, certificate, read) ? undefined : certificate;
-    }),
+    found: engine.derive<CertificateName>('on-demand-server-name', hostTls, (host, read) =>
+      host === DEFAULT_HOST || isWildcard(host) ? undefined : foundFor(host, shown(host, read), read),
+    ),
   };
 }
 

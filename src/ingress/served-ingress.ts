@@ -16,7 +16,12 @@ import { parsePath, type RulePath } from './path.ts';
 import { missingProtections, type Protection, protectorsOf } from './protective.ts';
 import { whyUnserved } from './unserved-path.ts';
 
-export type IngressOptions = Pick<AcceptOptions, 'annotationsPrefix' | 'proxy'>;
+export interface IngressOptions extends Pick<AcceptOptions, 'annotationsPrefix' | 'proxy'> {
+  /** `--enable-ssl-passthrough` */
+  readonly sslPassthrough?: boolean;
+  /** Why this proxy cannot pass TLS through; absent where it can. */
+  readonly noPassthrough?: string;
+}
 
 export interface IngressSources {
   readonly acceptedIngresses: Table<AcceptedIngress>;
@@ -101,11 +106,13 @@ function featureContext(
   ingress: Ingress,
   read: Reader,
   { globalOptions, configMaps, secrets, services }: IngressSources,
-  { proxy }: IngressOptions,
+  { proxy, sslPassthrough = false, noPassthrough }: IngressOptions,
 ): FeatureContext {
+  const reason = sslPassthrough ? noPassthrough : 'only with the flag --enable-ssl-passthrough';
   return {
     ingress,
     proxy,
+    ...(reason !== undefined && { noPassthrough: reason }),
     global: read(globalOptions, GLOBAL)?.values ?? DEFAULT_VALUES,
     configMap: (key) => read(configMaps, key),
     secret: (key) => read(secrets, key),

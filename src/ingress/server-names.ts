@@ -4,7 +4,7 @@
  * Ingress asks for, or one of a namespace that has nothing to do with the host: otherwise anybody with a certificate could decide
  * what somebody else's host shows.
  */
-import type { Engine, Key, Table } from '../derive.ts';
+import { deepEqual, type Engine, type Key, type Reader, type Table } from '../derive.ts';
 import { objectRef } from '../model/object-ref.ts';
 import {
   type CertificateName,
@@ -12,6 +12,7 @@ import {
   DEFAULT_HOST,
   type HostName,
   type ServerName,
+  type ServerNameTarget,
 } from '../model/proxy-model.ts';
 import { wildcardOf } from './host.ts';
 import { deriveOnDemandNames } from './on-demand-names.ts';
@@ -31,6 +32,9 @@ export interface ServerNames {
   readonly onDemand: Table<CertificateName>;
 }
 
+/** Who answers a name that no certificate and no host has. */
+export const DEFAULT_TARGET: ServerNameTarget = { certificate: DEFAULT_CERTIFICATE };
+
 export function deriveServerNames(
   engine: Engine,
   hostTls: Table<HostTls>,
@@ -49,20 +53,26 @@ export function deriveServerNames(
     (certificate, read) => read(names, certificate)?.dnsNames ?? [],
   );
   const owners = deriveNameOwners(engine, usedNames);
-  const named = engine.derive<CertificateName>('server-name', owners, (name, read) => {
-    const owner = read(owners, name)!;
+  const named = engine.derive<ServerNameTarget>('server-name', owners, (name, read) => {
+    const certificate = read(owners, name)!;
     // A name under a wildcard host is served by that host.
     const claimant = read(hostTls, name) ?? read(hostTls, wildcardOf(name) ?? name);
-    return claimant === undefined ? owner : certificateFor(claimant, owner);
+    return claimant === undefined ? { certificate } : targetFor(claimant, certificate);
   });
-  const exceptions = engine.derive<CertificateName>('server-name-exception', hostTls, (host, read) => {
+  /** Of a wildcard; absent where no certificate and no host is one. */
+  const ofWildcard = (wildcard: HostName, read: Reader): ServerNameTarget | undefined => {
+    const claimant = read(hostTls, wildcard);
+    return read(named, wildcard) ?? (claimant && targetFor(claimant, DEFAULT_CERTIFICATE));
+  };
+  const exceptions = engine.derive<ServerNameTarget>('server-name-exception', hostTls, (host, read) => {
     if (host === DEFAULT_HOST || read(owners, host) !== undefined) return undefined;
-    const shown = read(named, wildcardOf(host) ?? host) ?? DEFAULT_CERTIFICATE;
-    const wanted = certificateFor(read(hostTls, host)!, shown);
-    return wanted === shown ? undefined : wanted;
+    const wildcard = wildcardOf(host);
+    const shown = (wildcard !== undefined && ofWildcard(wildcard, read)) || DEFAULT_TARGET;
+    const wanted = targetFor(read(hostTls, host)!, 'certificate' in shown ? shown.certificate : DEFAULT_CERTIFICATE);
+    return deepEqual(wanted, shown) ? undefined : wanted;
   });
   const known = onDemand
-    ? deriveOnDemandNames(engine, { hostTls, named, exceptions, certificateNames: names })
+    ? deriveOnDemandNames(engine, { hostTls, named, exceptions, ofWildcard, certificateNames: names })
     : { named, exceptions, found: engine.derive<CertificateName>('on-demand-server-name', [], () => undefined) };
   return {
     usedCertificates,
@@ -72,7 +82,12 @@ export function deriveServerNames(
   };
 }
 
-/** The certificate of a host for which `shown` would answer by its names alone. */
+/** Who answers a host for which the certificate `shown` would answer by its names alone. */
+function targetFor(host: HostTls, shown: CertificateName): ServerNameTarget {
+  if (host.passthrough !== undefined) return { passthrough: host.passthrough };
+  return { certificate: certificateFor(host, shown), ...(host.policy && { tls: host.policy }) };
+}
+
 function certificateFor(host: HostTls, shown: CertificateName): CertificateName {
   if (host.tls) return host.certificate ?? DEFAULT_CERTIFICATE;
   if (shown === DEFAULT_CERTIFICATE) return shown;
@@ -97,17 +112,17 @@ function deriveNameOwners(engine: Engine, usedNames: Table<readonly string[]>): 
 }
 
 /** All entries of a table as one sorted list, which a single unit can read. */
-function collect(engine: Engine, name: string, table: Table<CertificateName>): Table<readonly ServerName[]> {
-  return engine.reduce<CertificateName, CertificateName, Map<Key, CertificateName>, readonly ServerName[]>(
+function collect(engine: Engine, name: string, table: Table<ServerNameTarget>): Table<readonly ServerName[]> {
+  return engine.reduce<ServerNameTarget, ServerNameTarget, Map<Key, ServerNameTarget>, readonly ServerName[]>(
     name,
     table,
     {
-      spread: (_, certificate) => [[ALL_NAMES, certificate]],
+      spread: (_, target) => [[ALL_NAMES, target]],
       init: () => new Map(),
-      add: (entries, key, certificate) => void entries.set(key, certificate),
+      add: (entries, key, target) => void entries.set(key, target),
       remove: (entries, key) => void entries.delete(key),
       empty: (entries) => entries.size === 0,
-      view: (entries) => sorted([...entries].map(([key, certificate]) => ({ name: key, certificate }))),
+      view: (entries) => sorted([...entries].map(([key, target]) => ({ name: key, ...target }))),
       always: [ALL_NAMES],
     },
   );

@@ -16,7 +16,7 @@ import type {
 import { Engine, type Pass } from '../derive.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { objectRef } from '../model/object-ref.ts';
-import { PrivateKey, type ProxyModel } from '../model/proxy-model.ts';
+import { PrivateKey, type ProxyModel, type ServerNameTarget } from '../model/proxy-model.ts';
 import { SETTINGS } from '../model/settings.ts';
 import { type Build, type BuildOptions, createBuild } from './build.ts';
 
@@ -196,9 +196,10 @@ export class World {
     return this.model.endpoints.get(name)?.addresses.map(({ ip, port }) => `${ip} ${port}`);
   }
 
+  /** Who answers each name: a certificate, with the ciphers of a policy in brackets, or `→` a cluster. */
   serverNames(): Record<string, string> {
     const names = this.model.listeners.get('https')?.serverNames ?? [];
-    return Object.fromEntries(names.map(({ name, certificate }) => [name, certificate]));
+    return Object.fromEntries(names.map(({ name, ...target }) => [name, describeTarget(target)]));
   }
 
   /** The whole model as plain data, in a fixed order. */
@@ -212,4 +213,12 @@ export class World {
     const settings = this.model.settings.get(SETTINGS);
     return { ...Object.fromEntries(plain), settings, complaints: this.complaints(), held: this.build.held() };
   }
+}
+
+export function describeTarget(target: ServerNameTarget): string {
+  if ('passthrough' in target) return `→ ${target.passthrough}`;
+  const { certificate, tls } = target;
+  if (tls === undefined) return certificate;
+  const order = tls.prefersClientCiphers ? ' as clients like' : '';
+  return `${certificate} [${tls.ciphers?.join(' ') ?? '*'}${order}]`;
 }

@@ -1,13 +1,16 @@
 import type { Engine, Reader, Table } from '../derive.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { type ObjectKey, objectRef } from '../model/object-ref.ts';
-import { type CertificateName, DEFAULT_HOST, type HostName } from '../model/proxy-model.ts';
+import { type CertificateName, type ClusterName, DEFAULT_HOST, type HostName } from '../model/proxy-model.ts';
+import type { TlsPolicy } from '../model/tls-settings.ts';
 import { covers } from './certificate.ts';
+import type { HostEffects } from './declaration/annotation.ts';
 import { diagnose } from './diagnose.ts';
 import type { FurtherName } from './further-names.ts';
 import { wildcardOf } from './host.ts';
 import { type HostIndex, ingressesOf } from './ingresses-by-host.ts';
 import { tlsEntryNaming, tlsNamesEveryHost } from './lookup-by-host.ts';
+import type { HostPassthrough } from './passthrough.ts';
 import type { CertificateNames } from './secret-certificate.ts';
 import type { IngressDecision, ServedIngress } from './served-ingress.ts';
 
@@ -22,6 +25,10 @@ export interface HostTls {
   readonly certificate?: CertificateName;
   /** Those of the host's Ingresses, sorted: certificates of other namespaces never answer for it. */
   readonly namespaces: readonly string[];
+  /** How the host wants TLS spoken; absent for as everywhere. */
+  readonly policy?: TlsPolicy;
+  /** Its TLS goes to this cluster as it is. There is no certificate then, since nobody sees it. */
+  readonly passthrough?: ClusterName;
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -31,13 +38,20 @@ export interface HostTls {
  */
 export function deriveHostTls(
   engine: Engine,
-  hosts: HostIndex,
-  furtherNames: Table<FurtherName>,
-  names: Table<CertificateNames>,
+  {
+    hosts,
+    furtherNames,
+    names,
+    passthrough,
+  }: {
+    readonly hosts: HostIndex;
+    readonly furtherNames: Table<FurtherName>;
+    readonly names: Table<CertificateNames>;
+    readonly passthrough: Table<HostPassthrough>;
+  },
 ): Table<HostTls> {
   const sources: CertificateSources = { names, covered: deriveCoveredNames(engine, hosts.servedIngresses, names) };
-  const ofHost = (host: HostName, read: Reader): HostTls => {
-    const ingresses = ingressesOf(host, read, hosts);
+  const certificateOf = (host: HostName, ingresses: readonly ServedIngress[], read: Reader): HostTls => {
     const namespaces = [...new Set(ingresses.map(({ namespace }) => namespace))].toSorted();
     const decisive = host === DEFAULT_HOST ? undefined : firstWithTls(ingresses);
     if (decisive !== undefined) return { ...chooseCertificate(host, decisive, read, sources), namespaces };
@@ -49,22 +63,66 @@ export function deriveHostTls(
     }
     return { ...chooseCertificate(wildcard, inherited, read, sources), namespaces, diagnostics: [] };
   };
-  return engine.derive<HostTls>('host-tls', [hosts.byHost, furtherNames], (host, read) => {
-    if (read(hosts.byHost, host) !== undefined) return ofHost(host, read);
-    const of = read(furtherNames, host)?.use?.of;
-    return of === undefined ? undefined : forOtherName(host, ofHost(of, read), read, names);
+  const ofHost = (host: HostName, read: Reader): HostTls => {
+    const ingresses = ingressesOf(host, read, hosts);
+    const hostTls = certificateOf(host, ingresses, read);
+    const target = read(passthrough, host)?.passthrough?.cluster.name;
+    if (target !== undefined) return passedThrough(hostTls, target);
+    const policy = tlsPolicyOf(ingresses);
+    if (policy === undefined) return hostTls;
+    if (host !== DEFAULT_HOST) return { ...hostTls, policy };
+    return { ...hostTls, diagnostics: [...hostTls.diagnostics, ...reportWithoutHost(ingresses)] };
+  };
+  return engine.derive<HostTls>('host-tls', [hosts.byHost, furtherNames], (name, read) => {
+    if (read(hosts.byHost, name) !== undefined) return ofHost(name, read);
+    const use = read(furtherNames, name)?.use;
+    if (use === undefined) return undefined;
+    if (use.kind === 'alias') return forOtherName(name, ofHost(use.of, read), read, names);
+    // The proxy answers with the redirect by itself, whoever speaks TLS for the host.
+    return forOtherName(name, certificateOf(use.of, ingressesOf(use.of, read, hosts), read), read, names);
   });
+}
+
+/** Whatever is wrong with a certificate that nobody sees is not worth a word. */
+function passedThrough({ tls, namespaces }: HostTls, passthrough: ClusterName): HostTls {
+  return { tls, namespaces, passthrough, diagnostics: [] };
+}
+
+/** For each part the first Ingress of the host that speaks of it decides, as in ingress-nginx. */
+function tlsPolicyOf(ingresses: readonly ServedIngress[]): TlsPolicy | undefined {
+  const ciphers = firstOf(ingresses, 'ciphers');
+  const prefersServerCiphers = firstOf(ingresses, 'prefersServerCiphers') ?? true;
+  if (ciphers === undefined && prefersServerCiphers) return undefined;
+  return { ...(ciphers && { ciphers }), ...(!prefersServerCiphers && { prefersClientCiphers: true }) };
+}
+
+function firstOf<K extends 'ciphers' | 'prefersServerCiphers'>(
+  ingresses: readonly ServedIngress[],
+  effect: K,
+): HostEffects[K] | undefined {
+  return ingresses.find(({ host }) => host[effect] !== undefined)?.host[effect];
+}
+
+/** The default server answers whoever asks for no name that is known, before anybody knows which Ingress is meant. */
+function reportWithoutHost(ingresses: readonly ServedIngress[]): Diagnostic[] {
+  const message =
+    'rules without a host have TLS as the ConfigMap says, so ssl-ciphers and ssl-prefer-server-ciphers are without effect on them';
+  return ingresses
+    .filter(({ host }) => host.ciphers !== undefined || host.prefersServerCiphers !== undefined)
+    .map(({ key }) =>
+      diagnose(objectRef('Ingress', key), 'warning', 'AnnotationUnsupported', message, 'metadata.annotations'),
+    );
 }
 
 /** Whoever asks for a host by another name gets its certificate only if that has the name too. */
 function forOtherName(
   name: HostName,
-  { tls, certificate, namespaces }: HostTls,
+  { certificate, ...hostTls }: HostTls,
   read: Reader,
   names: Table<CertificateNames>,
 ): HostTls {
   const fits = certificate !== undefined && covers((read(names, certificate) ?? NO_NAMES).dnsNames, name);
-  return { tls, ...(fits && { certificate }), namespaces, diagnostics: [] };
+  return { ...hostTls, ...(fits && { certificate }), diagnostics: [] };
 }
 
 function firstWithTls(ingresses: readonly ServedIngress[]): ServedIngress | undefined {
@@ -93,7 +151,7 @@ function chooseCertificate(
   ingress: ServedIngress,
   read: Reader,
   { names, covered }: CertificateSources,
-): Omit<HostTls, 'namespaces'> {
+): Pick<HostTls, 'tls' | 'certificate' | 'diagnostics'> {
   const naming = tlsEntryNaming(ingress, host);
   const covering = naming ?? entryCovering(host, read(covered, ingress.key) ?? NOTHING_COVERED);
   const wanted = covering === undefined ? [...ingress.tls.slice(0, MAX_REPORTED).keys()] : [covering];

@@ -25,6 +25,7 @@ import { hostPaths, type Place, rewritesRest } from './host-paths.ts';
 import { reportPaths } from './host-report.ts';
 import { canariesOf, type HostIndex, ingressesOf } from './ingresses-by-host.ts';
 import { HEALTHY, NOT_FOUND, UNAVAILABLE } from './pages.ts';
+import type { HostPassthrough } from './passthrough.ts';
 import { policyOfPath } from './path-policy.ts';
 import { literalBeginning, pathRewrite, patternProblem } from './path-rewrite.ts';
 import { appRootAction, redirectAction, redirectingHost } from './redirects.ts';
@@ -35,6 +36,7 @@ import type { HostTls } from './tls.ts';
 export interface VirtualHostSources extends BackendSources {
   readonly hosts: HostIndex;
   readonly hostTls: Table<HostTls>;
+  readonly passthrough: Table<HostPassthrough>;
   readonly globalOptions: Table<GlobalOptions>;
   readonly defaultEffects: Table<MergedEffects>;
   readonly defaultBackend: Table<DefaultBackend>;
@@ -119,6 +121,7 @@ function buildVirtualHost(host: HostName, names: HostNames, read: Reader, source
   const routes = paths.places.map((place) => claimedRoute(place, canaries.get(keyOf(place.claim)) ?? [], context));
   for (const claim of winners) canaries.delete(keyOf(claim));
   const appRoot = appRootRoute(context);
+  const passthrough = read(sources.passthrough, host)?.passthrough;
   const reports = [
     ...[...canaries.values()].flat().map((claim) => reportUnmatched(host, claim)),
     ...lost.filter(({ claim }) => !claim.closed).map((conflict) => reportConflict(host, conflict)),
@@ -127,7 +130,8 @@ function buildVirtualHost(host: HostName, names: HostNames, read: Reader, source
     ...reportClosedNeighbours(context, protectors[0]),
     ...diagnostics,
   ];
-  return { ...names, routes: [...appRoot, ...complete(routes, context)], diagnostics: reports };
+  const all = [...appRoot, ...complete(routes, context)];
+  return { ...names, routes: all, ...(passthrough && { passthrough }), diagnostics: reports };
 }
 
 /** @param canaries those that want a part of its requests. */

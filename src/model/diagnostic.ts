@@ -88,6 +88,9 @@ export const diagnosticCodes = {
   CertificateHostMismatch: 'The certificate does not cover the host; the default certificate is served.',
   CertificateForeign: 'The wildcard host that covers the host has TLS, but in another namespace; it is not used.',
   TlsWithoutHost: 'An Ingress with spec.tls whose rules name no host; its certificates are not used.',
+  PassthroughUnavailable:
+    'TLS of a host cannot be passed through to its backend; the proxy ends it, as for other hosts.',
+  PassthroughIgnores: 'What has no effect on TLS that is passed through to a backend, or no effect at all.',
   CertificateExpired: 'The certificate has expired; it is served all the same.',
   CertificateExpiring: 'The certificate expires in less than ten days.',
   // scale

@@ -15,6 +15,7 @@ import type { Retries } from './retries.ts';
 import type { SessionAffinity } from './session-affinity.ts';
 import type { ProxySettings } from './settings.ts';
 import type { Template, TemplatePart } from './template.ts';
+import type { TlsPolicy } from './tls-settings.ts';
 import type { RouteTracing } from './tracing.ts';
 
 /** The Ingress (`namespace/name`) and the field that made a part of the model. */
@@ -45,14 +46,14 @@ export interface Listener {
   readonly onDemand?: boolean;
 }
 
-/**
- * A server name, exact or with a one-label wildcard in front (`*.example.com`), and the certificate that answers it: that of
- * `onDemandNames` where `certificate` is `ON_DEMAND`.
- */
-export interface ServerName {
-  readonly name: string;
-  readonly certificate: CertificateName;
-}
+/** A server name, exact or with a one-label wildcard in front (`*.example.com`), and who answers it. */
+export type ServerName = { readonly name: string } & ServerNameTarget;
+
+export type ServerNameTarget =
+  /** The proxy, with this certificate: that of `onDemandNames` where it is `ON_DEMAND`. `tls`: absent where TLS is as in the settings. */
+  | { readonly certificate: CertificateName; readonly tls?: TlsPolicy }
+  /** The endpoints of this cluster, to which connections go as they are. */
+  | { readonly passthrough: ClusterName };
 
 /** `tcp-9000`, `udp-53` */
 export type StreamListenerName = string;
@@ -73,7 +74,18 @@ export interface VirtualHost {
   /** Further names of the host, sorted; neither they nor `host` have a wildcard then. Absent where there are none. */
   readonly aliases?: readonly HostName[];
   readonly routes: readonly Route[];
+  /** Set where backends speak TLS with clients themselves: the routes are for requests without TLS alone. */
+  readonly passthrough?: Passthrough;
   readonly diagnostics: readonly Diagnostic[];
+}
+
+/**
+ * Where connections go whose handshake asks for the host. A request for the host that comes over TLS all the same, on a connection
+ * that was opened for another, is answered 421: browsers then open one that leads to the backend.
+ */
+export interface Passthrough {
+  readonly cluster: ClusterReference;
+  readonly origin: Origin;
 }
 
 export interface Route {
@@ -370,7 +382,7 @@ export interface ProxyModel {
   readonly streamListeners: Table<StreamListener>;
   /** keyed by host name; `*` is always there */
   readonly virtualHosts: Table<VirtualHost>;
-  /** keyed by cluster name: exactly the clusters that routes and stream listeners refer to */
+  /** keyed by cluster name: exactly the clusters that virtual hosts and stream listeners refer to */
   readonly clusters: Table<Cluster>;
   /** keyed by endpoints name: exactly those that clusters refer to */
   readonly endpoints: Table<Endpoints>;

@@ -27,6 +27,24 @@ export interface TlsSettings {
   readonly rejectsUnknownNames: boolean;
 }
 
+/** How TLS is spoken with those who ask for some names; what is absent is as in the settings. */
+export interface TlsPolicy {
+  /** As in `TlsSettings`; empty for the default of ingress-nginx, whatever the settings say. */
+  readonly ciphers?: readonly string[];
+  /** Among ciphers of both sides the order of the client counts. */
+  readonly prefersClientCiphers?: true;
+}
+
+/** The settings with a policy over them. */
+export function withTlsPolicy({ ciphers, ...settings }: TlsSettings, policy: TlsPolicy): TlsSettings & TlsPolicy {
+  const chosen = policy.ciphers === undefined ? ciphers : policy.ciphers;
+  return {
+    ...settings,
+    ...(chosen !== undefined && chosen.length > 0 && { ciphers: chosen }),
+    ...(policy.prefersClientCiphers && { prefersClientCiphers: true }),
+  };
+}
+
 /** As in ingress-nginx. */
 export const DEFAULT_TLS: TlsSettings = {
   versions: ['TLSv1.2', 'TLSv1.3'],

@@ -60,6 +60,7 @@ export async function findNginx(path?: string): Promise<NginxBinary> {
     hasStream: streamBuiltIn || stream !== undefined,
     hasBrotli: brotliBuiltIn || brotli !== undefined,
     hasStreamRealIp: /--with-stream_realip_module(?!\S)/.test(description),
+    hasStreamPreread: /--with-stream_ssl_preread_module(?!\S)/.test(description),
     hasHttp2Directive: compareVersions(version, FIRST_WITH_HTTP2_DIRECTIVE) >= 0,
     warnings: compareVersions(version, FIRST_SAFE_VERSION) < 0 ? [outdated(found, version)] : [],
   };

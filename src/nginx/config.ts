@@ -13,6 +13,8 @@ export interface NginxConfig {
   readonly upstreams: readonly NginxUpstream[];
   /** Ports of TCP and UDP services, sorted by protocol and port. */
   readonly streams: readonly NginxStream[];
+  /** Set while TLS of some names is passed through to backends. */
+  readonly passthrough?: NginxPassthrough;
 }
 
 /** What holds for every server. */
@@ -21,6 +23,8 @@ export interface NginxSettings {
   readonly httpPort: number;
   /** Port for HTTPS. */
   readonly httpsPort: number;
+  /** Socket on which servers end TLS instead, by connections with a PROXY protocol header; absent: they have the port. */
+  readonly httpsSocket?: string;
   /** Whether a request without `X-Request-ID` gets one. */
   readonly generateRequestId: boolean;
   /** `underscores_in_headers` */
@@ -176,6 +180,12 @@ export interface NginxServer {
   readonly serverNames: readonly (Literal | Pattern)[];
   /** File with the certificate and the key; absent where the default certificate, or the Lua module, answers. */
   readonly certificate?: string;
+  /** `ssl_ciphers`; absent: as in the settings. */
+  readonly ciphers?: string;
+  /** Set where among ciphers the order of the client counts. */
+  readonly prefersClientCiphers?: boolean;
+  /** Whether TLS of the host is passed through, so that no request for it may come over TLS that is ended here. */
+  readonly passedThrough?: boolean;
   /** At most one for each path and kind. */
   readonly locations: readonly NginxLocation[];
 }
@@ -348,5 +358,39 @@ export interface NginxStream {
   /** `address:port`, an IPv6 address in brackets; none where `resolve` is set. */
   readonly addresses: readonly string[];
   /** `host:port` that is resolved at run time, for an ExternalName Service. */
+  readonly resolve?: string;
+}
+
+/** TLS that is passed through: one server has the port for HTTPS, and leads each connection on by the name in its handshake. */
+export interface NginxPassthrough {
+  /** Socket for connections whose TLS is ended here; servers listen on it. */
+  readonly endedSocket: string;
+  /** Socket for all other connections, from where they go on to a backend without the PROXY protocol header that they have there. */
+  readonly passedSocket: string;
+  /** Names that are passed through, and those under a wildcard that are not. */
+  readonly names: readonly NginxPassedName[];
+  /** The backends of all names. */
+  readonly backends: readonly NginxPassthroughBackend[];
+  /** `map_hash_max_size`, computed from the number of names. */
+  readonly hashMaxSize: number;
+}
+
+/** A name in handshakes. */
+export interface NginxPassedName {
+  /** The name, as a `map` has it. */
+  readonly key: Literal | Pattern;
+  /** Where it leads; absent where TLS is ended here. */
+  readonly backend?: NginxPassthroughBackend;
+}
+
+/** A Service that ends TLS itself. */
+export interface NginxPassthroughBackend {
+  /** Name of the upstream. */
+  readonly name: string;
+  /** `tcp-namespace-service-port`, for the log. */
+  readonly logName: string;
+  /** `address:port`, an IPv6 address in brackets; connections are closed where there is none. */
+  readonly addresses: readonly string[];
+  /** `host:port` that is resolved at run time instead, for an ExternalName Service. */
   readonly resolve?: string;
 }

@@ -24,7 +24,9 @@ export function isDynamicConfigurationEnough(before: NginxConfig | undefined, af
 }
 
 export function serverNamesByName(serverNames: readonly ServerName[]): Map<string, string> {
-  return new Map(serverNames.map(({ name, certificate }) => [name, certificate]));
+  return new Map(
+    serverNames.flatMap((target) => ('certificate' in target ? [[target.name, target.certificate] as const] : [])),
+  );
 }
 
 /** Both changes in one; of two values for a key the later one counts. */

@@ -7,7 +7,14 @@ import { certificateFile } from './certificate-file.ts';
 import { createNginxEmitter, NGINX, type NginxEmitOptions } from './emit.ts';
 
 const OPTIONS: NginxEmitOptions = {
-  nginx: { modules: [], hasStream: true, hasBrotli: true, hasStreamRealIp: true, hasHttp2Directive: true },
+  nginx: {
+    modules: [],
+    hasStream: true,
+    hasBrotli: true,
+    hasStreamRealIp: true,
+    hasStreamPreread: true,
+    hasHttp2Directive: true,
+  },
   ipv6: true,
   dynamic: false,
   luaFolder: '/lua',

@@ -6,11 +6,11 @@ import {
   type Address,
   type BackendSecret,
   type Certificate,
-  type CertificateName,
   DEFAULT_CERTIFICATE,
   type HostName,
   type ProxyModel,
   type ServerName,
+  type ServerNameTarget,
 } from '../model/proxy-model.ts';
 import { DEFAULT_SETTINGS, SETTINGS } from '../model/settings.ts';
 import { blockedClients } from './blocked.ts';
@@ -19,9 +19,10 @@ import { compression } from './compression.ts';
 import type { NginxConfig, NginxServer, NginxSettings, NginxStream, NginxUpstream } from './config.ts';
 import { headersOfAll } from './headers.ts';
 import { logSettings } from './logs.ts';
+import { passthroughReader } from './passthrough.ts';
 import { Literal, type Pattern } from './quote.ts';
 import { type EmittedServer, nginxServer, type ServerContext } from './server.ts';
-import { forwardedSettings, listenAddresses, tlsSettings } from './settings.ts';
+import { forwardedSettings, listenAddresses, serverTls, tlsSettings } from './settings.ts';
 import { nginxStream } from './stream.ts';
 import { externalAddress, needsResolver, nginxUpstream, upstreamName } from './upstream.ts';
 
@@ -35,6 +36,8 @@ export interface NginxFeatures {
   readonly hasBrotli: boolean;
   /** Whether streams can take the address of a client from a PROXY protocol header. */
   readonly hasStreamRealIp: boolean;
+  /** Whether streams can be told apart by the server name of a handshake. */
+  readonly hasStreamPreread: boolean;
   /** Whether servers have the directive `http2`; else it is a parameter of `listen`. */
   readonly hasHttp2Directive: boolean;
 }
@@ -94,15 +97,21 @@ export function createNginxEmitter(engine: Engine, model: ProxyModel, options: N
     const certificate = read(model.certificates, name);
     return certificate && certificateFile(options.folder, certificate);
   });
-  const certificateOf = certificateReader(engine, serverNames);
+  const targetOf = targetReader(engine, serverNames);
+  const passthrough = passthroughReader(engine, model, {
+    folder: options.folder,
+    canResolve: (hostname) => canResolve(hostname, options),
+  });
   const servers = engine.derive<EmittedServer>('nginx-server', model.virtualHosts, (host, read) => {
     const context: ServerContext = {
       dynamic: options.dynamic,
       forward: (cluster) => forward(cluster, read, { model, upstreams, options }),
       canResolve: (hostname) => canResolve(hostname, options),
-      certificateFile: (name) => {
-        const certificate = options.dynamic ? undefined : certificateOf(name, read);
-        return certificate && read(files, certificate);
+      tls: (name) => {
+        const target = targetOf(name, read);
+        if (target === undefined || 'passthrough' in target) return {};
+        const file = options.dynamic ? undefined : read(files, target.certificate);
+        return { ...(file !== undefined && { certificate: file }), ...(target.tls && serverTls(target.tls)) };
       },
       backendFiles: (key) => {
         const { pair, authorities } = read(model.backendSecrets, key) ?? {};
@@ -131,11 +140,13 @@ export function createNginxEmitter(engine: Engine, model: ProxyModel, options: N
     const isDefault = ({ isDefault }: NginxServer) => isDefault;
     const sites = [...found.filter(isDefault), ...found.filter((server) => !isDefault(server))];
     const defaultFile = options.dynamic ? undefined : read(files, DEFAULT_CERTIFICATE);
+    const passed = passthrough(read);
     return {
-      settings: settings(read, model, options, { servers: sites, defaultFile }),
+      settings: settings(read, model, options, { servers: sites, defaultFile, httpsSocket: passed?.endedSocket }),
       servers: sites,
       upstreams: usedBy(sites, sorted(read(allUpstreams, ALL))),
       streams: options.nginx.hasStream ? sorted(read(allStreams, ALL)) : [],
+      ...(passed && { passthrough: passed }),
     };
   });
   return {
@@ -203,15 +214,15 @@ function usedBy(servers: readonly NginxServer[], upstreams: readonly NginxUpstre
   return upstreams.filter(({ name }) => used.has(name));
 }
 
-/** Which certificate answers a name of a host: the name itself counts before a wildcard. */
-function certificateReader(
+/** Who answers TLS of a name of a host: the name itself counts before a wildcard. */
+function targetReader(
   engine: Engine,
   serverNames: Table<readonly ServerName[]>,
-): (name: HostName, read: Reader) => CertificateName | undefined {
-  const byName = engine.group<readonly ServerName[], CertificateName>(
-    'nginx-certificate-of-name',
+): (name: HostName, read: Reader) => ServerNameTarget | undefined {
+  const byName = engine.group<readonly ServerName[], ServerNameTarget>(
+    'nginx-target-of-name',
     serverNames,
-    (_, names) => names.map(({ name, certificate }) => [name, certificate]),
+    (_, names) => names.map(({ name, ...target }) => [name, target]),
   );
   const find = (name: HostName, read: Reader) => [...(read(byName, name)?.values() ?? [])][0];
   return (name, read) =>
@@ -245,7 +256,15 @@ function settings(
   read: Reader,
   { listeners, settings }: ProxyModel,
   options: NginxEmitOptions,
-  { servers, defaultFile }: { readonly servers: readonly NginxServer[]; readonly defaultFile: string | undefined },
+  {
+    servers,
+    defaultFile,
+    httpsSocket,
+  }: {
+    readonly servers: readonly NginxServer[];
+    readonly defaultFile: string | undefined;
+    readonly httpsSocket: string | undefined;
+  },
 ): NginxSettings {
   const current = read(settings, SETTINGS) ?? DEFAULT_SETTINGS;
   const { blocked, http, logs, upstream, listener, clients, streams, nginx: tuning } = current;
@@ -253,7 +272,7 @@ function settings(
   const { workerProcesses = tuning.workerProcesses, accessLog } = options;
   const maxOpenFiles = tuning.workerOpenFiles || (options.maxOpenFiles ?? 0);
   return {
-    ...forwardedSettings(current),
+    ...forwardedSettings(current, httpsSocket),
     tls: tlsSettings(current.tls),
     addresses: listenAddresses(listener, options),
     proxyProtocol: listener.proxyProtocol !== undefined,
@@ -273,6 +292,7 @@ function settings(
     loadBalancing: upstream.loadBalancing,
     httpPort: read(listeners, 'http')?.port ?? 80,
     httpsPort: read(listeners, 'https')?.port ?? 443,
+    ...(httpsSocket !== undefined && { httpsSocket }),
     ...logSettings(logs, accessLog),
     maxOpenFiles,
     workerProcesses,

@@ -21,7 +21,14 @@ describe.each([
   { dynamic: true, count: 200 },
 ])('dynamic: $dynamic', ({ dynamic, count }) => {
   const options: NginxEmitOptions = {
-    nginx: { modules: [], hasStream: true, hasBrotli: true, hasStreamRealIp: true, hasHttp2Directive: false },
+    nginx: {
+      modules: [],
+      hasStream: true,
+      hasBrotli: true,
+      hasStreamRealIp: true,
+      hasStreamPreread: true,
+      hasHttp2Directive: false,
+    },
     ipv6: true,
     accessLog: '/var/log/access.log',
     dynamic,

@@ -9,7 +9,7 @@ import { nginxServer, type ServerContext } from './server.ts';
 const context: ServerContext = {
   forward: (cluster) => ({ upstream: cluster, available: true }),
   dynamic: true,
-  certificateFile: () => undefined,
+  tls: () => ({}),
   backendFiles: () => ({}),
   canResolve: () => true,
 };
@@ -124,14 +124,14 @@ describe('server names', () => {
 
 test('the names of a host are those of one server, or of one for each certificate', () => {
   const named = { ...host('a.example.com', forward('/', 'web')), aliases: ['b.example.com', 'c.example.com'] };
-  const names = (certificateFile: ServerContext['certificateFile']) =>
-    nginxServer(named, { ...context, certificateFile }).servers.map(({ serverNames, certificate, locations }) => [
+  const names = (tls: ServerContext['tls']) =>
+    nginxServer(named, { ...context, tls }).servers.map(({ serverNames, certificate, locations }) => [
       serverNames.map((name) => (name instanceof Literal ? name.text : name.source)),
       certificate,
       locations.length,
     ]);
-  expect(names(() => undefined)).toEqual([[['a.example.com', 'b.example.com', 'c.example.com'], undefined, 1]]);
-  expect(names((name) => (name.startsWith('b') ? undefined : 'a.pem'))).toEqual([
+  expect(names(() => ({}))).toEqual([[['a.example.com', 'b.example.com', 'c.example.com'], undefined, 1]]);
+  expect(names((name) => (name.startsWith('b') ? {} : { certificate: 'a.pem' }))).toEqual([
     [['a.example.com', 'c.example.com'], 'a.pem', 1],
     [['b.example.com'], undefined, 1],
   ]);

@@ -31,19 +31,19 @@ export interface ServerContext extends PolicyContext {
   forward(cluster: string): Pick<NginxForward, 'upstream' | 'available'> & { readonly resolve?: string };
   /** Whether the Lua module chooses addresses. */
   readonly dynamic: boolean;
-  /** File of the certificate that answers this server name; `undefined` for the default one. */
-  certificateFile(host: HostName): string | undefined;
+  /** How the server of this name ends TLS, where not as all do. */
+  tls(host: HostName): Pick<NginxServer, 'certificate' | 'ciphers' | 'prefersClientCiphers'>;
 }
 
 export interface EmittedServer {
-  /** One; or one for each certificate that names of the host have, which differ in nothing else. */
+  /** One; or one for each way in which names of the host have TLS, which differ in nothing else. */
   readonly servers: readonly NginxServer[];
   readonly diagnostics: readonly Diagnostic[];
 }
 
 /** One host for nginx. */
 export function nginxServer(
-  { host, aliases = [], routes }: Pick<VirtualHost, 'host' | 'aliases' | 'routes'>,
+  { host, aliases = [], routes, passthrough }: Omit<VirtualHost, 'diagnostics'>,
   context: ServerContext,
 ): EmittedServer {
   const isDefault = host === DEFAULT_HOST;
@@ -69,12 +69,16 @@ export function nginxServer(
     }
     return paths.map((path) => ({ ...path, ...content }));
   });
-  const shared = { isDefault, locations: withoutDuplicates(locations) };
-  const certificateFile = (name: HostName) => (isDefault ? undefined : context.certificateFile(name));
-  const servers = [...Map.groupBy([host, ...aliases], certificateFile)].map(([certificate, names]) => ({
+  const namesByTls = Map.groupBy([host, ...aliases], (name) => JSON.stringify(isDefault ? {} : context.tls(name)));
+  const shared = {
+    isDefault,
+    ...(passthrough !== undefined && { passedThrough: true }),
+    locations: withoutDuplicates(locations),
+  };
+  const servers = [...namesByTls].map(([tls, names]) => ({
     host: names[0] ?? host,
     serverNames: names.map(serverName),
-    ...(certificate !== undefined && { certificate }),
+    ...(JSON.parse(tls) as ReturnType<ServerContext['tls']>),
     ...shared,
   }));
   return { servers, diagnostics };

@@ -1,7 +1,7 @@
 /** What the settings mean for nginx. */
 import type { ListenerSettings, ProxySettings } from '../model/settings.ts';
-import { DEFAULT_CIPHERS, type TlsSettings } from '../model/tls-settings.ts';
-import type { NginxSettings, NginxTls } from './config.ts';
+import { DEFAULT_CIPHERS, type TlsPolicy, type TlsSettings } from '../model/tls-settings.ts';
+import type { NginxServer, NginxSettings, NginxTls } from './config.ts';
 
 /** Each with the colon that a port follows. */
 export function listenAddresses(
@@ -14,12 +14,14 @@ export function listenAddresses(
 
 type Forwarded = Pick<NginxSettings, 'trustedPeers' | 'realIpHeader' | 'trustsHeaders' | 'appendsPeer'>;
 
-export function forwardedSettings({ forwarded, listener }: ProxySettings): Forwarded {
+/** @param httpsSocket set where TLS is ended behind another server of ours, which says who the client is. */
+export function forwardedSettings({ forwarded, listener }: ProxySettings, httpsSocket?: string): Forwarded {
   const { trustedPeers, namesClient, forwardedForHeader, trustsHeaders, appendsPeer } = forwarded;
   const isNamed = namesClient || listener.proxyProtocol !== undefined;
+  const byConnection = listener.proxyProtocol !== undefined || httpsSocket !== undefined;
   return {
-    trustedPeers: isNamed ? trustedPeers : [],
-    realIpHeader: listener.proxyProtocol === undefined ? spelt(forwardedForHeader) : 'proxy_protocol',
+    trustedPeers: [...(isNamed ? trustedPeers : []), ...(httpsSocket === undefined ? [] : ['unix:'])],
+    realIpHeader: byConnection ? 'proxy_protocol' : spelt(forwardedForHeader),
     trustsHeaders,
     appendsPeer,
   };
@@ -45,6 +47,16 @@ export function tlsSettings(tls: TlsSettings): NginxTls {
     rejectHandshake: tls.rejectsUnknownNames,
   };
 }
+
+/** What one server has that differs from all. */
+export function serverTls({ ciphers, prefersClientCiphers }: TlsPolicy): ServerTls {
+  return {
+    ...(ciphers && { ciphers: (ciphers.length > 0 ? ciphers : DEFAULT_NGINX_CIPHERS).join(':') }),
+    ...(prefersClientCiphers && { prefersClientCiphers }),
+  };
+}
+
+type ServerTls = Pick<NginxServer, 'ciphers' | 'prefersClientCiphers'>;
 
 /** As in ingress-nginx. Those with DHE take effect in a template that adds parameters. */
 const DEFAULT_NGINX_CIPHERS: readonly string[] = [

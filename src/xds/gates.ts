@@ -35,7 +35,7 @@ export class Gates {
   /** @returns whether what leads to clusters went past some that were not acknowledged in time. */
   sent(channel: TypeChannel, batch: Batch, response: InFlight): boolean {
     if (channel.typeUrl === typeUrls.cluster) this.warming.sent(batch, response);
-    const leadsToClusters = isRoutes(channel.typeUrl) || batch.resources.some(({ cluster }) => cluster !== undefined);
+    const leadsToClusters = isRoutes(channel.typeUrl) || batch.resources.some((resource) => resource.leadsToClusters);
     return leadsToClusters && this.warming.giveUp();
   }
 

@@ -49,6 +49,8 @@ export interface Resource {
   readonly routes?: string;
   /** For a listener that leads to a cluster by itself, without routes: this cluster. It waits for it as routes wait for clusters. */
   readonly cluster?: string;
+  /** For a listener that leads to clusters beside routes: it waits for clusters as routes do. */
+  readonly leadsToClusters?: true;
   /** What made it, for reports about a rejected resource: keys of Ingresses (`namespace/name`). Not part of the content. */
   readonly origin: readonly string[] | (() => readonly string[]);
 }

@@ -23,6 +23,8 @@ export interface StoredResource {
   readonly secrets: readonly string[];
   readonly routes: string | undefined;
   readonly cluster: string | undefined;
+  /** Whether it leads to clusters without routes. */
+  readonly leadsToClusters: boolean;
   /** As in `Resource`. */
   readonly namespace: string | undefined;
   body(): Uint8Array;
@@ -75,6 +77,10 @@ class Entry implements StoredResource {
     return this.resource.cluster;
   }
 
+  get leadsToClusters(): boolean {
+    return this.resource.leadsToClusters ?? this.cluster !== undefined;
+  }
+
   get namespace(): string | undefined {
     return this.resource.namespace;
   }
@@ -104,6 +110,7 @@ class Entry implements StoredResource {
       secrets: [],
       routes: undefined,
       cluster: undefined,
+      leadsToClusters: false,
       namespace: resource.namespace,
       body: () => resource.bytesAs?.(spelling) ?? resource.bytes(),
       origin: () => this.origin(),

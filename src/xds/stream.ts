@@ -321,8 +321,8 @@ class DiscoveryStream implements AdsStream {
    * Make before break: what leads requests to routes changes only when the client has these routes, and what leads connections to
    * a cluster by itself waits for clusters as routes do.
    */
-  private readonly maySend = ({ routes, cluster }: StoredResource, isNew: boolean): boolean => {
-    if (cluster !== undefined && this.gates.clustersReadyAt() > this.options.clock.now()) return false;
+  private readonly maySend = ({ routes, leadsToClusters }: StoredResource, isNew: boolean): boolean => {
+    if (leadsToClusters && this.gates.clustersReadyAt() > this.options.clock.now()) return false;
     return isNew || routes === undefined || this.channel(typeUrls.routes)?.hasAccepted(routes) === true;
   };
 

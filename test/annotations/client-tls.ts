@@ -4,7 +4,7 @@ import type { Exchange } from '../parity/table.ts';
 import { ingress, tlsSecret } from '../support/manifests.ts';
 import { makePair } from '../support/pki.ts';
 import { edgeWorld, HOST } from './edge.ts';
-import type { AnnotationTable, KeyCases } from './table.ts';
+import { type AnnotationTable, annotated, type KeyCases } from './table.ts';
 
 /** With a certificate of its own. */
 const OWN = 'own.edge.example.com';
@@ -232,6 +232,88 @@ export const clientTlsDefault: AnnotationTable = {
     'ConfigMap ssl-reject-handshake': {
       good: [],
       default: [showsDefault, { url: `https://${HOST}/`, backend: 'web' }],
+    },
+  },
+};
+
+const FIRST = `${GCM}:${CHACHA}`;
+/** In the reverse order, in which the client prefers them. */
+const LAST = `${CHACHA}:${GCM}`;
+const ofHost = (host: string, options: ConnectionOptions): ConnectionOptions => ({
+  servername: `${host}.hosts.example.com`,
+  ...options,
+});
+const speaks = (title: string, host: string, offered: string, expected: string) =>
+  handshake(title, ofHost(host, onlyOld(offered)), cipher, expected);
+
+export const clientTlsOfHosts: AnnotationTable = {
+  title: 'TLS with clients, of single hosts',
+  start: async () => {
+    const pair = await makePair(['*.hosts.example.com']);
+    const host = (
+      label: string,
+      annotations: Readonly<Record<string, string>>,
+      secretName: string | undefined = 'all',
+    ) =>
+      ingress({
+        name: label,
+        annotations: annotated(annotations),
+        rules: [{ host: `${label}.hosts.example.com`, paths: [{ path: '/', service: 'web:80' }] }],
+        ...(secretName && { tls: [{ hosts: [`${label}.hosts.example.com`], secretName }] }),
+      });
+    return edgeWorld({}, [
+      tlsSecret('all', pair),
+      host('listed', { 'ssl-ciphers': `DHE-RSA-AES128-GCM-SHA256:${CHACHA}:!aNULL` }),
+      host('ordered', { 'ssl-ciphers': FIRST, 'ssl-prefer-server-ciphers': 'true' }),
+      host('reversed', { 'ssl-ciphers': FIRST, 'ssl-prefer-server-ciphers': 'false' }),
+      host('odd', { 'ssl-ciphers': FIRST, 'ssl-prefer-server-ciphers': 'maybe' }),
+      host('group', { 'ssl-ciphers': 'HIGH:!aNULL' }),
+      host('old', { 'ssl-ciphers': 'RC4-SHA' }),
+      host('refused', { 'ssl-ciphers': '(all)' }),
+      host('silent', {}),
+      host('fallback', { 'ssl-ciphers': CHACHA }, ''),
+      ingress({
+        name: 'later',
+        created: '2030-01-01T00:00:00Z',
+        annotations: annotated({ 'ssl-ciphers': GCM }),
+        rules: [{ host: 'listed.hosts.example.com', paths: [{ path: '/later', service: 'web:80' }] }],
+      }),
+    ]);
+  },
+  keys: {
+    'ssl-ciphers': {
+      good: [
+        speaks('a cipher of the list', 'listed', FIRST, CHACHA),
+        speaks('no other cipher', 'listed', GCM, 'refused'),
+        handshake('TLS 1.3 as ever', ofHost('listed', { minVersion: 'TLSv1.3' }), protocol, 'TLSv1.3'),
+        { url: 'https://listed.hosts.example.com/', backend: 'web' },
+        { url: 'https://listed.hosts.example.com/later', backend: 'web' },
+        speaks('a group leaves the choice to the proxy', 'group', GCM, GCM),
+        speaks('without a certificate of its own', 'fallback', GCM, 'refused'),
+      ],
+      bad: [
+        speaks('no cipher that the proxy has', 'old', GCM, GCM),
+        { url: 'https://refused.hosts.example.com/', status: 404, because: 'the Ingress is not taken' },
+      ],
+      default: [speaks('another host with the same certificate', 'silent', GCM, GCM)],
+      neighbours: [
+        speaks('a name that no Ingress has', 'nobody', GCM, GCM),
+        handshake(
+          'the certificate stays',
+          ofHost('listed', {}),
+          (socket) => socket.getPeerCertificate().subjectaltname,
+          'DNS:*.hosts.example.com',
+        ),
+      ],
+    },
+    'ssl-prefer-server-ciphers': {
+      good: [
+        speaks('the order of the client', 'reversed', LAST, CHACHA),
+        speaks('the order of the client, who likes others', 'reversed', FIRST, GCM),
+        speaks('the order of the host', 'ordered', LAST, GCM),
+      ],
+      bad: [speaks('the order of the host', 'odd', LAST, GCM)],
+      default: [speaks('nobody is asked', 'silent', CHACHA, CHACHA)],
     },
   },
 };

@@ -15,7 +15,7 @@ import { blockedClients } from './blocked-clients.ts';
 import { bodySize, bodySizeOfAll, bodySizeUnreadable } from './body-size.ts';
 import { buffering, bufferingOfConfigMap } from './buffering.ts';
 import { canaries } from './canaries.ts';
-import { clientTlsDefault, clientTlsOther, clientTlsSet, clientTlsUnreadable } from './client-tls.ts';
+import { clientTlsDefault, clientTlsOfHosts, clientTlsOther, clientTlsSet, clientTlsUnreadable } from './client-tls.ts';
 import { compressionTables } from './compression.ts';
 import { connections } from './connections.ts';
 import { cors } from './cors.ts';
@@ -36,6 +36,12 @@ import { logTables } from './logs.ts';
 import { mirror } from './mirror.ts';
 import { names } from './names.ts';
 import { nginxTuning } from './nginx-tuning.ts';
+import {
+  passthrough,
+  passthroughBehindBalancer,
+  passthroughOfKnownNames,
+  passthroughWithoutFlag,
+} from './passthrough.ts';
 import { portsDefault, portsSet, portsUnreadable } from './ports.ts';
 import { proxyProtocol, proxyProtocolAndForwarding, proxyProtocolDefault } from './proxy-protocol.ts';
 import { redirectSettings } from './redirect-settings.ts';
@@ -72,6 +78,7 @@ export const annotationTables: readonly AnnotationTable[] = [
   ...compressionTables,
   ...connections,
   clientTlsDefault,
+  clientTlsOfHosts,
   clientTlsOther,
   clientTlsSet,
   clientTlsUnreadable,
@@ -94,6 +101,10 @@ export const annotationTables: readonly AnnotationTable[] = [
   mirror,
   names,
   ...nginxTuning,
+  passthrough,
+  passthroughBehindBalancer,
+  passthroughOfKnownNames,
+  passthroughWithoutFlag,
   portsDefault,
   portsSet,
   portsUnreadable,

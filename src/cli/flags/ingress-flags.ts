@@ -55,6 +55,11 @@ export const ingressFlags = {
     describe:
       'Let Envoy look up certificates for single hosts when they are asked for; for more than 200 certificates. Server names that nobody claims are then refused, and TLS sessions are not resumed',
   },
+  'enable-ssl-passthrough': {
+    type: 'boolean',
+    default: false,
+    describe: 'Pass TLS through to the backend where the annotation ssl-passthrough asks for it',
+  },
   'disable-catch-all': {
     type: 'boolean',
     default: false,

@@ -4,7 +4,6 @@ import type { Flags } from './flag.ts';
 const noRequestMetrics = 'metrics of requests are not collected yet';
 const noLua = 'there is no Lua whose ports or retries could be set';
 const noGeoIp = 'the country of a client is not looked up';
-const noPassthrough = 'TLS is always ended here: the annotation ssl-passthrough is not honoured yet';
 const noProfiler = 'there is no Go program to profile';
 
 /** Metrics of requests. */
@@ -100,17 +99,11 @@ export const nginxFlags = {
     describe: 'Check the values of annotations',
     withoutMeaning: 'values of annotations are always checked',
   },
-  'enable-ssl-passthrough': {
-    type: 'boolean',
-    default: false,
-    describe: 'Pass TLS through to the backend where an annotation asks for it',
-    withoutMeaning: noPassthrough,
-  },
   'ssl-passthrough-proxy-port': {
     type: 'number',
     default: 442,
     describe: 'Internal port for TLS that is passed through',
-    withoutMeaning: noPassthrough,
+    withoutMeaning: 'what is not passed through needs no port of its own behind --https-port',
   },
   'enable-ssl-chain-completion': {
     type: 'boolean',

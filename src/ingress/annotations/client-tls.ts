@@ -1,34 +1,89 @@
-import { annotationFeature } from '../declaration/annotation.ts';
-import { cipherList } from '../declaration/ciphers.ts';
+import { annotationFeature, type Effects, type FeatureContext } from '../declaration/annotation.ts';
+import { cipherList, ciphersFor } from '../declaration/ciphers.ts';
 import { boolean } from '../declaration/codecs.ts';
-import { PLANNED } from '../declaration/support.ts';
+import { approximated, HONOURED, type ProxyName } from '../declaration/support.ts';
 
-const planned = { scope: 'host', risk: 'Low', envoy: PLANNED, nginx: PLANNED } as const;
+const ofHost = { scope: 'host', risk: 'Low' } as const;
 
 export const clientTls = annotationFeature({
   title: 'TLS with clients',
   keys: {
     'ssl-ciphers': {
-      ...planned,
+      ...ofHost,
       codec: cipherList,
       whenInvalid: 'refuse',
-      summary: 'The ciphers of TLS 1.2 that clients of the host may speak.',
+      configMap: 'ssl-ciphers',
+      summary:
+        'The ciphers of TLS 1.2 that clients of the host may speak. Those that the proxy has not are left out; those of the ConfigMap hold where none is left.',
       example: 'ECDHE-RSA-AES128-GCM-SHA256',
+      envoy: approximated('Groups such as `HIGH` mean the default, and there are no ciphers with DHE.'),
+      nginx: approximated('Groups such as `HIGH` mean the default.'),
     },
     'ssl-prefer-server-ciphers': {
-      ...planned,
+      ...ofHost,
       codec: boolean,
       whenInvalid: 'default',
       default: 'true',
       summary: 'Whether the order of the host counts among ciphers, and not that of clients.',
       example: 'false',
+      envoy: HONOURED,
+      nginx: HONOURED,
     },
     'ssl-passthrough': {
-      ...planned,
+      ...ofHost,
       codec: boolean,
       whenInvalid: 'refuse',
-      summary: 'Whether the TLS of the host is ended by its backend; only with `--enable-ssl-passthrough`.',
+      default: 'false',
+      summary:
+        'Whether TLS of the host goes through to the Service of its path `/`, which then speaks it with clients; only with `--enable-ssl-passthrough`.',
       example: 'true',
+      envoy: HONOURED,
+      nginx: approximated('Not together with `use-forwarded-headers` or `enable-real-ip` without PROXY protocol.'),
     },
   },
+  apply(values, { proxy, global, noPassthrough }) {
+    const ciphers = readCiphers(values['ssl-ciphers'], proxy);
+    const passthrough = readPassthrough(values['ssl-passthrough'] ?? false, noPassthrough ?? cannotPass(proxy, global));
+    const prefersServerCiphers = values['ssl-prefer-server-ciphers'];
+    return {
+      host: {
+        ...ciphers.host,
+        ...passthrough.host,
+        ...(prefersServerCiphers !== undefined && { prefersServerCiphers }),
+      },
+      warnings: [...ciphers.warnings, ...passthrough.warnings],
+    };
+  },
 });
+
+type Part = Required<Pick<Effects, 'host' | 'warnings'>>;
+
+const NOTHING: Part = { host: {}, warnings: [] };
+
+function readPassthrough(isAskedFor: boolean, whyNot: string | undefined): Part {
+  if (!isAskedFor) return NOTHING;
+  if (whyNot === undefined) return { host: { passthrough: true }, warnings: [] };
+  const reason = `${whyNot}; TLS of its hosts ends here`;
+  return { host: {}, warnings: [{ annotation: 'ssl-passthrough', reason, code: 'PassthroughUnavailable' }] };
+}
+
+/** None counts where the proxy has none of a list: a list that nobody can speak would close the host to TLS 1.2. */
+function readCiphers(items: readonly string[] | undefined, proxy: ProxyName): Part {
+  if (items === undefined) return NOTHING;
+  const decoded = ciphersFor(proxy, items);
+  if ('reason' in decoded) {
+    const reason = `the list ${decoded.reason}; what ssl-ciphers says in the ConfigMap holds instead`;
+    return { host: {}, warnings: [{ annotation: 'ssl-ciphers', reason }] };
+  }
+  const { ciphers, dropped } = decoded.value;
+  const reason = `the proxy has no ${dropped.join(', ')}; the others of the list hold`;
+  return { host: { ciphers }, warnings: dropped.length === 0 ? [] : [{ annotation: 'ssl-ciphers', reason }] };
+}
+
+/** nginx takes the address of a client from one place: from the connection, which ends in front of it, or from a header. */
+function cannotPass(proxy: ProxyName, global: FeatureContext['global']): string | undefined {
+  if (proxy !== 'nginx' || global['use-proxy-protocol']) return undefined;
+  const key = (['use-forwarded-headers', 'enable-real-ip'] as const).find((name) => global[name]);
+  if (key === undefined) return undefined;
+  return `nginx cannot pass TLS through and take the address of clients from a header (${key}, without use-proxy-protocol)`;
+}

@@ -1,6 +1,7 @@
 /** How an annotation is declared. Its documentation, its checks and its effect all come from the declaration. */
 import type { ConfigMap, Ingress, Secret, Service } from '../../cluster/objects.ts';
 import type { Canary } from '../../model/canary.ts';
+import type { DiagnosticCode } from '../../model/diagnostic.ts';
 import type { ObjectKey } from '../../model/object-ref.ts';
 import type {
   CapturingTemplate,
@@ -70,6 +71,8 @@ export interface FeatureContext {
   /** The ConfigMap: what it says, or the defaults. */
   readonly global: ConfigMapValues;
   readonly proxy: ProxyName;
+  /** Why TLS cannot be passed through to backends, whatever an Ingress asks for; absent where it can. */
+  readonly noPassthrough?: string;
   configMap(key: ObjectKey): ConfigMap | undefined;
   secret(key: ObjectKey): Secret | undefined;
   service(key: ObjectKey): Service | undefined;
@@ -103,6 +106,8 @@ export interface Finding {
   readonly annotation: string;
   /** The value and what is wrong with it, to be followed by what happens. */
   readonly reason: string;
+  /** Of a warning; `AnnotationInvalid` if absent. */
+  readonly code?: DiagnosticCode;
 }
 
 /** What an Ingress asks of the hosts that it speaks about; who of several Ingresses decides, the host's units say. */
@@ -140,6 +145,11 @@ export interface HostEffects {
   readonly upstreamHost?: BackendTemplate;
   /** Requests for its paths are traced; without `operation` their spans have the name of the path. */
   readonly tracing?: { readonly operation?: BackendTemplate };
+  /** TLS of its hosts is passed through to the Service of their path `/`. */
+  readonly passthrough?: true;
+  /** The ciphers of TLS, as in `TlsPolicy`, and whose order counts among them. */
+  readonly ciphers?: readonly string[];
+  readonly prefersServerCiphers?: boolean;
 }
 
 /** `forwarded`: to the port that requests say, rather than to that where they come. */
