@@ -21,7 +21,7 @@ export const COPY_HEADERS = {
 } as const;
 
 /** Bounds what a target that is slow can hold of memory; what is beyond is not copied. */
-const MOST_COPIES = 256;
+const MOST_COPIES = 128;
 
 /**
  * A body is held until it is complete: a target that takes it slowly would otherwise slow down the client as well. One that is too

@@ -3,7 +3,7 @@ import { forward, host, respond, TO_HTTPS } from '../envoy/testing.ts';
 import type { Route } from '../model/proxy-model.ts';
 import type { NginxLocation } from './config.ts';
 import { ALWAYS_WRITABLE_BYTES } from './path.ts';
-import { Literal } from './quote.ts';
+import { Expanded, Literal } from './quote.ts';
 import { nginxServer, type ServerContext } from './server.ts';
 
 const context: ServerContext = {
@@ -159,6 +159,32 @@ describe('what happens to a request', () => {
       { status: 200, contentType: 'text/plain', body: '' },
       { status: 200, contentType: 'text/html', body: page },
       { status: 503, contentType: 'text/plain', body: 'no' },
+    ]);
+  });
+});
+
+describe('copies of requests', () => {
+  const mirror = {
+    target: { tls: true, hostname: 'copies.example.com', port: 443 },
+    path: ['/of', { variable: 'uri' as const }],
+    host: ['copies.example.com'],
+    body: true,
+  };
+
+  test('go where the policy says, by the path as it was sent', () => {
+    const { servers, diagnostics } = emit(forward('/', 'web', { mirror }), respond('=/own', 404, '', { mirror }));
+    const copies = servers[0]!.locations.map(({ mirror }) => mirror && { ...mirror, url: mirror.url.parts });
+    const url = ['https://copies.example.com:443', '/of', { variable: 'sent_path' }];
+    expect(copies).toEqual([{ url, host: new Expanded(['copies.example.com']), body: true }]);
+    expect(diagnostics).toEqual([]);
+  });
+
+  test('go to no name where there is no DNS server', () => {
+    const virtualHost = host('a.example.com', forward('/', 'web', { mirror }));
+    const { servers, diagnostics } = nginxServer(virtualHost, { ...context, canResolve: () => false });
+    expect(servers[0]!.locations.map(({ mirror }) => mirror)).toEqual([undefined]);
+    expect(diagnostics.map(({ message }) => message)).toEqual([
+      'mirror: copies.example.com cannot be resolved: no DNS server is known',
     ]);
   });
 });

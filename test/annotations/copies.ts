@@ -181,6 +181,6 @@ export function tagged({ httpPort }: Ports, name: string, tag: string, { headers
   return send({ port: httpPort, host: hostOf(name), ...request, headers: { ...headers, 'x-tag': tag } });
 }
 
-async function told({ httpPort }: Ports, path: string): Promise<unknown> {
+export async function told({ httpPort }: Ports, path: string): Promise<unknown> {
   return JSON.parse((await send({ port: httpPort, host: TELLS, path })).body);
 }

@@ -1,15 +1,46 @@
+import { randomUUID } from 'node:crypto';
 import { Agent, request as httpRequest } from 'node:http';
 import { startServices } from '../envoy/behaviour/cases.ts';
 import { openWebSocket, startUpgradingBackend } from '../envoy/behaviour/upgrade.ts';
 import type { Exchange, Ports } from '../parity/table.ts';
+import { startBackend } from '../support/backend.ts';
 import { startDnsServer } from '../support/dns-server.ts';
+import { callGrpc, startGrpcBackend } from '../support/grpc-backend.ts';
 import { service } from '../support/manifests.ts';
-import { type CopyServer, copied, copiedByNginx, host, notCopied, startCopyServer, tagged } from './copies.ts';
+import {
+  type Copy,
+  type CopyServer,
+  copied,
+  copiedByNginx,
+  host,
+  notCopied,
+  startCopyServer,
+  tagged,
+  told,
+} from './copies.ts';
 import type { AnnotationCase, AnnotationTable } from './table.ts';
 
 const MIB = 1024 ** 2;
+/** More than the system takes for a connection whose other end reads nothing. */
+const BEYOND_SOCKETS = 20 * MIB;
 const WHOLE = { 'mirror-target': 'WHOLE' };
 const TARGET = 'target.example.com';
+
+const call: Exchange = {
+  title: 'a call of gRPC',
+  run: async (ports: Ports) => {
+    const path = `/${randomUUID()}`;
+    const { body, grpcStatus } = await callGrpc({
+      port: ports.httpsPort,
+      tls: true,
+      host: 'grpc.copies.example.com',
+      path,
+    });
+    const { method, bytes } = (await told(ports, path)) as Copy;
+    return { body, grpcStatus, copy: { method, bytes } };
+  },
+  expected: { body: 'hello', grpcStatus: '0', copy: { method: 'POST', bytes: 10 } },
+};
 
 /** With the ports of the servers for copies. */
 function targets({ httpPort, httpsPort, deafPort }: CopyServer): Readonly<Record<string, string>> {
@@ -62,7 +93,6 @@ const hosts: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   dead: { 'mirror-target': 'DEAD', 'proxy-body-size': '0' },
   unknown: { 'mirror-target': 'UNKNOWN' },
   silent: { 'mirror-target': 'SILENT' },
-  deaf: { 'mirror-target': 'DEAF', 'proxy-body-size': '0' },
   own: { 'mirror-target': 'OWN' },
   large: { ...WHOLE, 'proxy-body-size': '0' },
   memory: { ...WHOLE, 'proxy-body-size': '0', 'client-body-buffer-size': '4m' },
@@ -138,7 +168,7 @@ function post(port: number, agent: Agent, name: string, bytes: number): Promise<
       .on('end', () => resolve(response.statusCode))
       .resume();
   });
-  outgoing.on('error', reject).end('x'.repeat(bytes));
+  outgoing.on('error', reject).end(Buffer.alloc(bytes));
   return promise;
 }
 
@@ -149,9 +179,11 @@ const neverCopied: readonly AnnotationCase[] = bad.map(([name]) =>
 export const mirror: AnnotationTable = {
   title: 'copies of requests',
   start: async () => {
-    const [services, upgrading, copies, dns] = await Promise.all([
+    const [services, upgrading, grpc, sink, copies, dns] = await Promise.all([
       startServices('web', 'new'),
       startUpgradingBackend(),
+      startGrpcBackend('calls'),
+      startBackend('sink', (request, response) => request.resume().on('end', () => response.end())),
       startCopyServer(),
       startDnsServer(),
     ]);
@@ -163,11 +195,21 @@ export const mirror: AnnotationTable = {
     return {
       dns,
       close: async () => {
-        await Promise.all([services, upgrading, copies, dns].map((one) => one.close()));
+        await Promise.all([services, upgrading, grpc, sink, copies, dns].map((one) => one.close()));
       },
       manifests: [
         ...services.manifests,
         ...copies.manifests,
+        service('sink'),
+        sink.slice('sink'),
+        host('deaf', written({ 'mirror-target': 'DEAF', 'proxy-body-size': '0' }, known), {
+          rules: [{ host: 'deaf.copies.example.com', paths: [{ path: '/', service: 'sink:80' }] }],
+        }),
+        service('calls'),
+        grpc.slice('calls'),
+        host('grpc', written({ ...WHOLE, 'backend-protocol': 'GRPC' }, known), {
+          rules: [{ host: 'grpc.copies.example.com', paths: [{ path: '/', service: 'calls:80' }] }],
+        }),
         service('socket'),
         upgrading.slice('socket'),
         host('socket', written(WHOLE, known), {
@@ -246,12 +288,13 @@ export const mirror: AnnotationTable = {
         isAnswered('unknown', 100),
         isAnswered('silent', 100),
         isAnswered('deaf', 100),
-        isAnswered('deaf', 4 * MIB),
+        isAnswered('deaf', BEYOND_SOCKETS),
         notCopied('own', {}, 200, 'which would be copied again'),
         copied('large', body(MIB), { bytes: MIB }),
         large,
         copied('memory', body(2 * MIB), { bytes: 2 * MIB }),
         upgraded,
+        call,
         copied('vhost', { path: '/a' }, { url: '/a', headers: { host: TARGET } }),
         copied('rewritten', { path: '/old/a%20b?x=1' }, { url: '/old/a%20b?x=1' }),
         notCopied('listed', {}, 403),
