@@ -15,7 +15,13 @@ import { createClient } from './cluster.ts';
 import { createClusterSource } from './cluster-source.ts';
 import type { ArgumentsOf } from './flags/flag.ts';
 import type { checkFlags } from './flags/tool-flags.ts';
-import { type ClusterArguments, checkIngressArguments, type IngressArguments, type SourceArguments } from './flags.ts';
+import {
+  type ClusterArguments,
+  checkHttp3OfProxy,
+  checkIngressArguments,
+  type IngressArguments,
+  type SourceArguments,
+} from './flags.ts';
 import { generateCertificate } from './generated-certificate.ts';
 import { createLoop } from './pipeline.ts';
 import { compareByText, runOnce, translateBuildOptions } from './run-once.ts';
@@ -37,6 +43,7 @@ const FORMS: Readonly<Record<CheckArguments['output'], (report: CheckReport) => 
 /** The report to the standard output. Resolves with the exit code: 1 for findings of the severity that `--fail-on` names, or worse. */
 export async function check(args: CheckArguments): Promise<number> {
   checkIngressArguments(args);
+  checkHttp3OfProxy(args, args.proxy);
   const report = await reportOn(args);
   process.stdout.write(FORMS[args.output](report));
   const { error, warning } = report.totals.findings;

@@ -95,6 +95,11 @@ function checkHttp3({ http3, http3AdvertisedPort, tlsOnDemand }: IngressArgument
   }
 }
 
+/** At a reload nginx leads datagrams of requests in flight to its new workers, which do not know them: half of them never end. */
+export function checkHttp3OfProxy({ http3 }: Pick<IngressArguments, 'http3'>, proxy: BuildOptions['proxy']): void {
+  if (http3 && proxy === 'nginx') throw new UsageError('--http3 is for Envoy: nginx cuts HTTP/3 whenever it reloads');
+}
+
 export function checkRunArguments(args: RunArguments): void {
   checkTreeArguments(args);
   checkNumber('envoy-concurrency', args.envoyConcurrency, 1);
@@ -108,7 +113,7 @@ export function checkNginxArguments(args: NginxArguments): void {
   if (args.tlsOnDemand) {
     throw new UsageError('--tls-on-demand is for Envoy: nginx looks up certificates by name in any case');
   }
-  if (args.http3) throw new UsageError('--http3 is for Envoy: nginx is not told to listen over UDP');
+  checkHttp3OfProxy(args, 'nginx');
   if (args.routeSharding) throw new UsageError('--route-sharding is for Envoy: nginx has no route tables');
   checkNumber('sync-rate-limit', args.syncRateLimit, 0);
   checkNumber('dynamic-configuration-retries', args.dynamicConfigurationRetries, 0);

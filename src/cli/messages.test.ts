@@ -32,13 +32,25 @@ test.each<[string[], string]>([
 
 test.each([
   ['--tls-on-demand', 'is for Envoy: nginx looks up certificates by name in any case'],
-  ['--http3', 'is for Envoy: nginx is not told to listen over UDP'],
+  ['--http3', 'is for Envoy: nginx cuts HTTP/3 whenever it reloads'],
   ['--route-sharding', 'is for Envoy: nginx has no route tables'],
 ])('nginx refuses %s', async (flag, reason) => {
   const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
   try {
     expect(await main(['nginx', '--manifests', 'nowhere', flag])).toBe(2);
     expect(written.mock.calls).toEqual([[`ingress-xds: ${flag} ${reason} ${HINT}\n`]]);
+  } finally {
+    written.mockRestore();
+  }
+});
+
+test.each(['translate', 'check'])('%s for nginx refuses what nginx itself would', async (command) => {
+  const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  try {
+    expect(await main([command, '--manifests', 'nowhere', '--proxy', 'nginx', '--http3'])).toBe(2);
+    expect(written.mock.calls).toEqual([
+      [`ingress-xds: --http3 is for Envoy: nginx cuts HTTP/3 whenever it reloads ${HINT}\n`],
+    ]);
   } finally {
     written.mockRestore();
   }

@@ -3,6 +3,7 @@ import { type MessageName, toJson } from '../envoy/codec.ts';
 import { typeUrlPrefix } from '../envoy/schema.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import {
+  checkHttp3OfProxy,
   checkIngressArguments,
   checkSource,
   type IngressArguments,
@@ -50,6 +51,7 @@ const GENERATED_PLACEHOLDER = '[generated at start]';
 /** The command `translate`: the output to the standard output, Diagnostics to the standard error. Resolves with the exit code. */
 export async function translate(args: TranslateArguments): Promise<number> {
   checkIngressArguments(args);
+  checkHttp3OfProxy(args, args.proxy);
   checkSource(args);
   if (args.nginxTemplate !== undefined && args.proxy !== 'nginx') {
     throw new UsageError('--nginx-template needs --proxy nginx');
