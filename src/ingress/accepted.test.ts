@@ -31,6 +31,13 @@ describe('a version that is refused', () => {
     expect(heldUnits()).toEqual([]);
   });
 
+  test('says that what it protects is not protected either', () => {
+    world.apply(refused({ annotations: { [AUTH_URL]: 'https://auth.example.com' } }));
+    expect(world.diagnostics()[0]?.message).toMatch(
+      /; the Ingress is not served, nor protected \(nginx\.ingress\.kubernetes\.io\/auth-url\): wider paths of its hosts answer its requests$/,
+    );
+  });
+
   test('leaves the one before it in force, whole', () => {
     world.apply(good());
     world.apply(refused());

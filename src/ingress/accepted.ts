@@ -71,7 +71,9 @@ export function deriveAcceptedIngresses(
       if (refusals.length === 0)
         return { state: 'current', ingress, readings, missingProtections: [], diagnostics: [] };
       const former = formerVersion(ingress, read, memory);
-      return former === undefined ? refuse(ingress, refusals) : hold({ ingress, readings, refusals }, former, options);
+      return former === undefined
+        ? refuse({ ingress, readings, refusals })
+        : hold({ ingress, readings, refusals }, former, options);
     },
     sameVersion,
   );
@@ -100,15 +102,18 @@ function formerVersion(ingress: Ingress, read: Reader, memory: Table<MemoryEntry
 
 const NOTHING = { readings: [], missingProtections: [] };
 
-function refuse(ingress: Ingress, refusals: readonly Refusal[]): AcceptedIngress {
-  const diagnostics = report(ingress, 'IngressRefused', refusals, 'the Ingress is not served');
-  return { state: 'refused', ...NOTHING, diagnostics };
-}
-
 interface RefusedVersion {
   readonly ingress: Ingress;
   readonly readings: readonly AnnotationReading[];
   readonly refusals: readonly Refusal[];
+}
+
+/** As in ingress-nginx it is as if it were not there, what it protects included: other Ingresses of its hosts may answer for it. */
+function refuse({ ingress, readings, refusals }: RefusedVersion): AcceptedIngress {
+  const keys = changedProtections({}, readings).map(({ key }) => key);
+  const open = `, nor protected (${keys.join(', ')}): wider paths of its hosts answer its requests`;
+  const instead = `the Ingress is not served${keys.length > 0 ? open : ''}`;
+  return { state: 'refused', ...NOTHING, diagnostics: report(ingress, 'IngressRefused', refusals, instead) };
 }
 
 function hold(
