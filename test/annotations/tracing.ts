@@ -138,6 +138,11 @@ function table(
           host('distrusting', { ...ON, 'opentelemetry-trust-incoming-span': 'false' }),
           host('unsure', { ...ON, 'opentelemetry-trust-incoming-span': 'maybe' }),
           host('redirected', { ...ON, 'force-ssl-redirect': 'true' }),
+          ingress({
+            name: 'failing',
+            annotations: annotated(ON),
+            rules: [{ host: `failing.${DOMAIN}`, paths: [{ service: 'nowhere:80' }] }],
+          }),
           host('moved', { ...ON, 'permanent-redirect': 'https://example.com' }),
           ...['shared', 'sharing'].map((name, index) =>
             ingress({
@@ -230,6 +235,9 @@ export const tracingTables: readonly AnnotationTable[] = [
         }),
         traces.untraced('not those of the others', at('shared', '/sharing', SAMPLED)),
         traces.traced('a redirect to https', at('redirected'), { span: { 'http.status_code': 308, name: '/' } }),
+        traces.traced('an answer that says that the proxy has failed', at('failing'), {
+          span: { 'http.status_code': 503, failed: true },
+        }),
         traces.traced('another redirect', at('moved'), { span: { 'http.status_code': 301, name: '/' } }),
         traces.traced('the path before a rewrite', at('rewritten', '/old/x'), {
           span: { name: '/old/(.*)', 'ingress.name': 'rewritten' },

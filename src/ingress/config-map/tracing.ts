@@ -85,7 +85,7 @@ export const tracingKeys = configMapKeys({
     default: 2048,
     summary: 'How many spans may wait to be sent; more are lost.',
     example: '4096',
-    envoy: approximated('Each worker thread of Envoy has its own queue.'),
+    envoy: approximated('Each worker thread of Envoy has a queue of its own, which is emptied every 512 spans.'),
     nginx: NGINX_DOES_NOT_TRACE,
   },
   'otel-schedule-delay-millis': {
