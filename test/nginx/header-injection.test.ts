@@ -146,6 +146,13 @@ describe('over HTTP/2, where a line break can stand in a field as it is', () => 
       ...more,
     ]);
 
+  test.each([':authority', 'host', ':method', ':scheme', 'x-forwarded-host', 'user-agent'])('in %s', async (name) => {
+    const usual = { ':method': 'GET', ':scheme': 'https', ':authority': hostOf('vhost $uri'), ':path': '/a' };
+    const fields: Readonly<Record<string, string>> = { ...usual, [name]: `${hostOf('vhost $http_host')}\r\n${LINE}` };
+    const answer = await sendRawHttp2(gateway.httpsPort, Object.entries(fields));
+    expect(answer).not.toContain('"x-injected":"yes"');
+  });
+
   test('an ordinary request is served', async () => {
     expect(await ask('vhost $uri', '/a', [['x', 'a']])).toContain('"x":"a"');
   });
