@@ -14,11 +14,27 @@ export interface PathExpression {
   readonly rewrite: string;
 }
 
+/** A host asks several times for each of its patterns, and hosts have many in common. It is emptied when it is full. */
+const known = new Map<string, PathExpression>();
+const MAX_KNOWN = 1024;
+/** Longer ones are rare, and what they become is twenty times as long. */
+const MAX_KNOWN_LENGTH = 256;
+
 /**
  * @param pattern as the user wrote it
  * @throws Error for one that RE2 cannot follow; no route is made of those
  */
 export function pathExpression(pattern: string): PathExpression {
+  const before = known.get(pattern);
+  if (before !== undefined) return before;
+  const expression = translated(pattern);
+  if (pattern.length > MAX_KNOWN_LENGTH) return expression;
+  if (known.size >= MAX_KNOWN) known.clear();
+  known.set(pattern, expression);
+  return expression;
+}
+
+function translated(pattern: string): PathExpression {
   const parsed = parseForRe2(pattern);
   if ('reason' in parsed) throw new Error(`the path ${JSON.stringify(pattern)} holds ${parsed.reason}`);
   const { parts, alternatives } = parsed;

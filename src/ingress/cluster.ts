@@ -79,8 +79,8 @@ function isAskedItself(
   service: Service | undefined,
   byDefault: boolean,
 ): boolean {
-  if (protocol === 'UDP' || canonicalIp(service?.clusterIP ?? '') === undefined) return false;
-  return policy?.serviceUpstream ?? byDefault;
+  const isWanted = policy?.serviceUpstream ?? byDefault;
+  return isWanted && protocol !== 'UDP' && canonicalIp(service?.clusterIP ?? '') !== undefined;
 }
 
 /** Every cluster with what identifies it. Who refers to it is hidden, so one more route to a known cluster moves nothing. */

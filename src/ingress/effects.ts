@@ -16,16 +16,16 @@ const NO_VALUES = {};
 
 export function effectsOf(readings: readonly AnnotationReading[], context: FeatureContext): MergedEffects {
   const values = valuesByFeature(readings);
-  let [route, cluster, host] = [{}, {}, {}];
+  const [route, cluster, host] = [{}, {}, {}];
   let canary: Effects['canary'];
   const denied: Finding[] = [];
   const warnings: Finding[] = [];
   for (const feature of annotationFeatures) {
     const effects = feature.apply?.(values.get(feature) ?? NO_VALUES, context);
     if (effects === undefined) continue;
-    if (effects.route !== undefined) route = { ...route, ...effects.route };
-    if (effects.cluster !== undefined) cluster = { ...cluster, ...effects.cluster };
-    if (effects.host !== undefined) host = { ...host, ...effects.host };
+    Object.assign(route, effects.route);
+    Object.assign(cluster, effects.cluster);
+    Object.assign(host, effects.host);
     canary ??= effects.canary;
     denied.push(...(effects.denied ?? []));
     warnings.push(...(effects.warnings ?? []));
