@@ -30,7 +30,12 @@ beforeAll(async () => {
     response.setHeader('alt-svc', 'h3=":9999"');
     response.end();
   });
-  defaultPair = await makePair(['default.example.com', 'nobody.example.com', 'deep.a.wild.example.com']);
+  defaultPair = await makePair([
+    'default.example.com',
+    'nobody.example.com',
+    'vault.example.com',
+    'deep.a.wild.example.com',
+  ]);
 });
 afterAll(async () => {
   await services?.close();
@@ -100,9 +105,10 @@ describe('HTTP/3', () => {
         host('closed.example.com', {
           annotations: { 'nginx.ingress.kubernetes.io/whitelist-source-range': '192.0.2.0/24' },
         }),
+        host('vault.example.com', { annotations: { 'nginx.ingress.kubernetes.io/ssl-passthrough': 'true' } }),
         host('small.example.com', { annotations: { 'nginx.ingress.kubernetes.io/proxy-body-size': '10' } }),
       ],
-      { emit: { accessLog: true }, concurrency: 2, drainTimeS: 1 },
+      { build: { sslPassthrough: true }, emit: { accessLog: true }, concurrency: 2, drainTimeS: 1 },
     );
     client = await startHttp3Client(gateway.httpsPort);
   });
@@ -157,6 +163,11 @@ describe('HTTP/3', () => {
   ])('protects %s', async (name, status, body) => {
     const request = { host: name, serverName: 'own.example.com', method: 'POST', body };
     expect((await client.send(request)).status).toBe(status);
+  });
+
+  test('serves no host whose TLS is passed through', async () => {
+    const { status, certificate } = await client.send({ host: 'vault.example.com' });
+    expect([status, certificate.subject]).toEqual([421, 'CN=default.example.com']);
   });
 
   test('stands in the access log', async () => {
