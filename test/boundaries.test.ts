@@ -24,6 +24,10 @@ const rules: Readonly<Record<string, Rule>> = {
     allowed: ['./objects.ts', '../derive.ts', '../model/route.ts'],
     forbidden: ['../files/source.ts', '../ingress/build.ts', '../controller.ts', 'node:fs', '@kubernetes/client-node'],
   },
+  'ocsp/planted.ts': {
+    allowed: ['./ask.ts', '../model/route.ts', '@peculiar/asn1-ocsp', 'ipaddr.js', 'node:http', 'node:dns/promises'],
+    forbidden: ['../cluster/state.ts', '../derive.ts', '../ingress/build.ts', '../cli/main.ts', 'undici'],
+  },
   'files/planted.ts': {
     allowed: ['../cluster/objects.ts', '../derive.ts', '../model/route.ts', 'yaml', 'chokidar', 'node:fs/promises'],
     forbidden: ['../ingress/build.ts', '../envoy/emit.ts', '../xds/store.ts', '../cli/main.ts', 'fastify'],

@@ -15,6 +15,7 @@ import { createLoop } from './pipeline.ts';
 import type { ReadinessWatch } from './readiness.ts';
 import { createReporter, type Reporter } from './report.ts';
 import type { SourceOptions } from './source.ts';
+import { createStapling } from './stapling.ts';
 import { describeReading, reportStart } from './start-report.ts';
 import { followToday } from './today.ts';
 import { version } from './version.ts';
@@ -84,9 +85,11 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     onSettled: (settled) => {
       metrics.passed(settled.durationMs, settled.commit?.seq);
       reporter.settled(settled);
+      stapling.settled(settled.pass);
       if (!ending.aborted) duties?.settled(settled, publisher.seq);
     },
   });
+  const stapling = createStapling({ state, model: build.model, onChange: () => controller.notify(false) });
   const sourceOptions: SourceOptions = {
     state,
     onApplied: (urgent) => controller.notify(urgent),
@@ -181,6 +184,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     stop: async () => {
       stopping = true;
       stopToday();
+      stapling.stop();
       controller.stop();
       await source.stop();
       await webhook?.close();

@@ -1,7 +1,7 @@
 import type { Publisher } from '../controller.ts';
 import type { Pass } from '../derive.ts';
 import { DEFAULT_CERTIFICATE } from '../model/proxy-model.ts';
-import { backendSecretFiles, certificateFile, type PemContent } from '../nginx/certificate-file.ts';
+import { backendSecretFiles, certificateFile, type FileContent, stapleFile } from '../nginx/certificate-file.ts';
 import {
   mergeChanges,
   NO_CHANGE,
@@ -90,7 +90,7 @@ export function createNginxPublication(
 
 /** Where the configuration wants certificates: those for backends, and all others or only the one for the first moment of a master. */
 function filesOf(emitter: NginxEmitter, folder: string, dynamic: boolean): NginxTarget['files'] {
-  const files = new Map<string, PemContent>();
+  const files = new Map<string, FileContent>();
   for (const name of emitter.backendSecrets.keys()) {
     const secret = emitter.backendSecrets.get(name);
     if (secret !== undefined)
@@ -102,7 +102,10 @@ function filesOf(emitter: NginxEmitter, folder: string, dynamic: boolean): Nginx
   }
   for (const name of emitter.certificates.keys()) {
     const certificate = emitter.certificates.get(name);
-    if (certificate !== undefined) files.set(certificateFile(folder, certificate), certificate);
+    if (certificate === undefined) continue;
+    files.set(certificateFile(folder, certificate), certificate);
+    const staple = stapleFile(folder, certificate);
+    if (staple !== undefined) files.set(staple, { bytes: certificate.ocspResponse! });
   }
   return files;
 }

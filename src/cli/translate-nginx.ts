@@ -1,6 +1,6 @@
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { Certificate } from '../model/proxy-model.ts';
-import { backendSecretFiles, certificateFile, type PemContent } from '../nginx/certificate-file.ts';
+import { backendSecretFiles, certificateFile, type FileContent } from '../nginx/certificate-file.ts';
 import type { NginxConfig } from '../nginx/config.ts';
 import { createNginxEmitter, NGINX, type NginxEmitOptions, type NginxEmitter } from '../nginx/emit.ts';
 import { TemplateError } from '../nginx/template.ts';
@@ -18,7 +18,7 @@ export interface NginxTranslation {
   /** By file: the certificates that the configuration may name. */
   readonly certificates: ReadonlyMap<string, Certificate>;
   /** By file: what it may name for TLS to backends. */
-  readonly backendFiles: ReadonlyMap<string, PemContent>;
+  readonly backendFiles: ReadonlyMap<string, FileContent>;
   /** With positions in the files. */
   readonly diagnostics: readonly Diagnostic[];
 }

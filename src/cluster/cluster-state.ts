@@ -1,6 +1,7 @@
 import { deepEqual, type Engine, type Input, type Table } from '../derive.ts';
 import { type ObjectKey, type ObjectRef, objectKey } from '../model/object-ref.ts';
 import type { Address, EndpointsName } from '../model/proxy-model.ts';
+import type { Staple } from '../model/staple.ts';
 import type {
   ConfigMap,
   EndpointSlice,
@@ -31,6 +32,8 @@ export class ClusterState {
   readonly localEndpoints: Input<LocalEndpoints>;
   /** Facts about the past that units may read: written after a pass, read in the next. */
   readonly memory: Input<MemoryEntry>;
+  /** What OCSP responders say of certificates, by the name of the certificate; empty unless somebody asks them. */
+  readonly staples: Input<Staple>;
   /** Which day it is, in days since 1970 (UTC), under the key `TODAY`; absent where nobody asks for the time. */
   readonly today: Input<number>;
 
@@ -47,6 +50,7 @@ export class ClusterState {
     this.configMaps = engine.input<ConfigMap>('config-map', sameObject);
     this.localEndpoints = engine.input<LocalEndpoints>('local-endpoints', deepEqual);
     this.memory = engine.input<MemoryEntry>('memory');
+    this.staples = engine.input<Staple>('staple', Object.is);
     this.today = engine.input<number>('today');
     this.inputs = {
       Ingress: this.ingresses,

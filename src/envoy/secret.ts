@@ -11,11 +11,13 @@ export function secretMessage({ name, ...pair }: Certificate): Secret {
   return { name, ...pairMessage(pair) };
 }
 
-export function pairMessage({ chain, key }: Pick<Certificate, 'chain' | 'key'>): Secret {
+export function pairMessage({ chain, key, ocspResponse }: Pick<Certificate, 'chain' | 'key' | 'ocspResponse'>): Secret {
   return {
     tls_certificate: {
       certificate_chain: { inline_bytes: chain },
       private_key: { inline_bytes: key.reveal() },
+      // A response that holds no longer is not sent: the default of `ocsp_staple_policy`.
+      ...(ocspResponse && { ocsp_staple: { inline_bytes: ocspResponse } }),
     },
   };
 }

@@ -46,6 +46,7 @@ import {
 import { deriveServedIngresses, type IngressDecision, type IngressOptions } from './served-ingress.ts';
 import { ALL_NAMES, deriveServerNames, mergeServerNames, type ServerNames } from './server-names.ts';
 import { deriveAvailability } from './stand-in.ts';
+import { deriveStapleReport, withStaple } from './staple.ts';
 import { deriveStreamListeners } from './stream-listener.ts';
 import { deriveStreamServices, type StreamOptions } from './stream-service.ts';
 import { deriveHostTls, type HostTls } from './tls.ts';
@@ -140,11 +141,13 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
   const serverNames = deriveServerNames(engine, hostTls, names, options.tlsOnDemand ?? false);
   const listeners = deriveListeners(engine, serverNames, options);
   const defaultCertificate = deriveDefaultCertificate(engine, certificates, options);
-  const served = engine.derive<Certificate>('served-certificate', serverNames.usedCertificates, (name, read) =>
-    name === DEFAULT_CERTIFICATE
-      ? read(defaultCertificate, DEFAULT_CERTIFICATE)?.certificate
-      : read(certificates, name)?.certificate,
-  );
+  const served = engine.derive<Certificate>('served-certificate', serverNames.usedCertificates, (name, read) => {
+    const certificate =
+      name === DEFAULT_CERTIFICATE
+        ? read(defaultCertificate, DEFAULT_CERTIFICATE)?.certificate
+        : read(certificates, name)?.certificate;
+    return certificate && withStaple(certificate, read(state.staples, name));
+  });
   return {
     model: {
       settings: deriveProxySettings(engine, { globalOptions, globalHeaders }, options),
@@ -164,6 +167,7 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
       servedIngresses,
       certificates,
       certificateExpiry,
+      deriveStapleReport(engine, state, defaultSslCertificate),
       furtherNames,
       passthrough,
       hostTls,

@@ -19,6 +19,7 @@ export function tlsSettings(values: ConfigMapValues, proxy: ProxyName): TlsSetti
     sessionTimeoutSeconds: values['ssl-session-timeout'],
     bufferBytes: values['ssl-buffer-size'],
     earlyData: values['ssl-early-data'],
+    stapling: values['enable-ocsp'],
     rejectsUnknownNames: values['ssl-reject-handshake'],
   };
 }

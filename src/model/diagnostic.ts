@@ -32,6 +32,8 @@ export const diagnosticCodes = {
   // files
   FileUnreadable: 'A manifest file could not be read; its last good objects stay.',
   FileInvalid: 'A manifest file is not valid YAML or JSON; its last good objects stay.',
+  OcspUnavailable:
+    'The OCSP responder of a certificate says nothing that could be sent to clients; the certificate is served all the same.',
   ObjectInvalid: 'An object does not have the shape of its kind; its last good version stays.',
   ObjectDuplicate: 'The same object stands in two places; the first in path order counts.',
   FieldUnknown: 'A field that objects of this kind do not have, misspelt perhaps; it is ignored.',

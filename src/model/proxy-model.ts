@@ -327,6 +327,8 @@ export interface Certificate {
   /** PEM, leaf first. Mostly a view of the bytes in the Secret, which are kept once. */
   readonly chain: Uint8Array;
   readonly key: PrivateKey;
+  /** DER: what the OCSP responder says of it, for clients that ask; only what has been checked and still holds. */
+  readonly ocspResponse?: Uint8Array;
   /** DNS names of the certificate, lower case: exact, or with a one-label wildcard in front. */
   readonly dnsNames: readonly string[];
   /** Milliseconds since 1970. */

@@ -23,6 +23,8 @@ export interface TlsSettings {
   readonly bufferBytes: number;
   /** Data in the first flight of TLS 1.3; only nginx has it. */
   readonly earlyData: boolean;
+  /** Whether OCSP responders are asked about certificates, so that clients need not. */
+  readonly stapling: boolean;
   /** Whether a client that asks for a name without a certificate is refused; else it gets the default certificate. */
   readonly rejectsUnknownNames: boolean;
 }
@@ -55,6 +57,7 @@ export const DEFAULT_TLS: TlsSettings = {
   sessionTimeoutSeconds: 600,
   bufferBytes: 4096,
   earlyData: false,
+  stapling: false,
   rejectsUnknownNames: false,
 };
 

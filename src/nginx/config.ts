@@ -186,6 +186,8 @@ export interface NginxServer {
   readonly prefersClientCiphers?: boolean;
   /** Whether TLS of the host is passed through, so that no request for it may come over TLS that is ended here. */
   readonly passedThrough?: boolean;
+  /** File with the OCSP response of that certificate, or of the default one where it answers; never with the Lua module. */
+  readonly staple?: string;
   /** At most one for each path and kind. */
   readonly locations: readonly NginxLocation[];
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { request } from 'node:http';
 import { deepEqual } from '../derive.ts';
 import type { Address, Certificate, ServerName } from '../model/proxy-model.ts';
-import { certificatePem } from './certificate-file.ts';
+import { runTimePem } from './certificate-file.ts';
 import type { NginxConfig } from './config.ts';
 
 /** What a change changes; `undefined` removes. */
@@ -180,7 +180,7 @@ class Updater implements RunTimeUpdater {
 function encode({ backends, certificates, names }: RunTimeChange, base: string | undefined): string {
   const parts = {
     backends: toObject(backends, (addresses) => addresses.map(({ ip, port }) => [peerAddress(ip), port])),
-    certificates: toObject(certificates, (certificate) => certificatePem(certificate).toString('latin1')),
+    certificates: toObject(certificates, runTimePem),
     names: toObject(names, (certificate) => certificate),
   };
   const checksum = createHash('sha256')

@@ -7,6 +7,7 @@ import {
   type BackendSecret,
   type Certificate,
   DEFAULT_CERTIFICATE,
+  DEFAULT_HOST,
   type HostName,
   type ProxyModel,
   type ServerName,
@@ -14,7 +15,7 @@ import {
 } from '../model/proxy-model.ts';
 import { DEFAULT_SETTINGS, SETTINGS } from '../model/settings.ts';
 import { blockedClients } from './blocked.ts';
-import { authoritiesFile, certificateFile } from './certificate-file.ts';
+import { authoritiesFile, certificateFile, stapleFile } from './certificate-file.ts';
 import { compression } from './compression.ts';
 import type { NginxConfig, NginxServer, NginxSettings, NginxStream, NginxUpstream } from './config.ts';
 import { headersOfAll } from './headers.ts';
@@ -108,10 +109,16 @@ export function createNginxEmitter(engine: Engine, model: ProxyModel, options: N
       forward: (cluster) => forward(cluster, read, { model, upstreams, options }),
       canResolve: (hostname) => canResolve(hostname, options),
       tls: (name) => {
-        const target = targetOf(name, read);
-        if (target === undefined || 'passthrough' in target) return {};
-        const file = options.dynamic ? undefined : read(files, target.certificate);
-        return { ...(file !== undefined && { certificate: file }), ...(target.tls && serverTls(target.tls)) };
+        const target = name === DEFAULT_HOST ? undefined : targetOf(name, read);
+        if (target !== undefined && 'passthrough' in target) return {};
+        const own = options.dynamic || target === undefined ? undefined : read(files, target.certificate);
+        const certificate = read(model.certificates, target?.certificate ?? DEFAULT_CERTIFICATE);
+        const staple = options.dynamic ? undefined : certificate && stapleFile(options.folder, certificate);
+        return {
+          ...(own !== undefined && { certificate: own }),
+          ...(staple !== undefined && { staple }),
+          ...(target?.tls && serverTls(target.tls)),
+        };
       },
       backendFiles: (key) => {
         const { pair, authorities } = read(model.backendSecrets, key) ?? {};

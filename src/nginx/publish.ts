@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { filePem, type PemContent } from './certificate-file.ts';
+import { type FileContent, fileBytes } from './certificate-file.ts';
 import type { NginxConfig } from './config.ts';
 import type { Template } from './template.ts';
 
@@ -48,7 +48,7 @@ export type PublishOutcome =
 export interface NginxTarget {
   readonly config: NginxConfig;
   /** By the files in which the configuration wants them: certificates with their keys, and those of authorities. */
-  readonly files: ReadonlyMap<string, PemContent>;
+  readonly files: ReadonlyMap<string, FileContent>;
 }
 
 export interface NginxPublisher {
@@ -211,9 +211,9 @@ class Publisher implements NginxPublisher {
     await chmod(folder, 0o700);
   }
 
-  private async writeCertificates(files: ReadonlyMap<string, PemContent>): Promise<void> {
+  private async writeCertificates(files: ReadonlyMap<string, FileContent>): Promise<void> {
     for (const [file, content] of files) {
-      const pem = filePem(content);
+      const pem = fileBytes(content);
       const present = await readFile(file).catch(() => undefined);
       if (present?.equals(pem)) continue;
       await writeFile(`${file}.tmp`, pem, { mode: 0o600, flush: true });
@@ -222,7 +222,7 @@ class Publisher implements NginxPublisher {
   }
 
   /** Drafts of a former life, and keys that nothing names any more. */
-  private async removeUnused(files: ReadonlyMap<string, PemContent>): Promise<void> {
+  private async removeUnused(files: ReadonlyMap<string, FileContent>): Promise<void> {
     const { folder } = this.options;
     for (const name of await readdir(join(folder, 'certificates'))) {
       const file = join(folder, 'certificates', name);

@@ -32,7 +32,7 @@ export interface ServerContext extends PolicyContext {
   /** Whether the Lua module chooses addresses. */
   readonly dynamic: boolean;
   /** How the server of this name ends TLS, where not as all do. */
-  tls(host: HostName): Pick<NginxServer, 'certificate' | 'ciphers' | 'prefersClientCiphers'>;
+  tls(host: HostName): Pick<NginxServer, 'certificate' | 'staple' | 'ciphers' | 'prefersClientCiphers'>;
 }
 
 export interface EmittedServer {
@@ -69,7 +69,7 @@ export function nginxServer(
     }
     return paths.map((path) => ({ ...path, ...content }));
   });
-  const namesByTls = Map.groupBy([host, ...aliases], (name) => JSON.stringify(isDefault ? {} : context.tls(name)));
+  const namesByTls = Map.groupBy([host, ...aliases], (name) => JSON.stringify(context.tls(name)));
   const shared = {
     isDefault,
     ...(passthrough !== undefined && { passedThrough: true }),

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
 import { type ConnectionOptions, type TLSSocket, connect as tlsConnect } from 'node:tls';
 import type { Exchange } from '../parity/table.ts';
 import { ingress, tlsSecret } from '../support/manifests.ts';
@@ -71,7 +72,7 @@ function resumes(title: string, options: ConnectionOptions, expected: boolean, a
       const session = first.getSession();
       first.destroy();
       if (session === undefined) return false;
-      await new Promise((resolve) => setTimeout(resolve, afterMs));
+      await setTimeout(afterMs);
       const second = await shakeHands(httpsPort, { maxVersion: 'TLSv1.2', ...options, session });
       if (second === 'refused') return second;
       const reused = second.isSessionReused();

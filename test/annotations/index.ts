@@ -36,6 +36,7 @@ import { logTables } from './logs.ts';
 import { mirror } from './mirror.ts';
 import { names } from './names.ts';
 import { nginxTuning } from './nginx-tuning.ts';
+import { ocspBad, ocspOff, ocspOn } from './ocsp.ts';
 import {
   passthrough,
   passthroughBehindBalancer,
@@ -81,6 +82,9 @@ export const annotationTables: readonly AnnotationTable[] = [
   clientTlsOfHosts,
   clientTlsOther,
   clientTlsSet,
+  ocspBad,
+  ocspOff,
+  ocspOn,
   clientTlsUnreadable,
   cors,
   customHeaders,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findNginx, type NginxBinary } from '../../src/nginx/binary.ts';
-import { certificatePem, filePem } from '../../src/nginx/certificate-file.ts';
+import { certificatePem, fileBytes } from '../../src/nginx/certificate-file.ts';
 import { caseNames, translateCaseToNginx } from '../golden/cases.ts';
 
 const LUA_FOLDER = join(import.meta.dirname, '../../src/nginx/lua');
@@ -29,7 +29,7 @@ describe.each(caseNames())('%s', (name) => {
     const emit = { nginx, accessLog, dynamic, luaFolder: LUA_FOLDER, folder, resolvers: ['127.0.0.1', '[::1]'] };
     const { text, config, certificates, backendFiles } = await translateCaseToNginx(name, emit);
     for (const [file, certificate] of certificates) writeFileSync(file, certificatePem(certificate), { mode: 0o600 });
-    for (const [file, content] of backendFiles) writeFileSync(file, filePem(content), { mode: 0o600 });
+    for (const [file, content] of backendFiles) writeFileSync(file, fileBytes(content), { mode: 0o600 });
     const [fallback] = certificates.values();
     if (dynamic && fallback !== undefined) writeFileSync(config.settings.defaultCertificate, certificatePem(fallback));
     const file = join(folder, `${name}.conf`);

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { hasIpv6 } from '../../src/cli/ipv6.ts';
 import { createPipeline, type Pipeline } from '../../src/cli/pipeline.ts';
+import { createStapling, type Stapling } from '../../src/cli/stapling.ts';
 import type { ObjectChange } from '../../src/cluster/cluster-state.ts';
 import { decodeObject } from '../../src/cluster/decode.ts';
 import type { ObjectKind } from '../../src/cluster/objects.ts';
@@ -16,6 +17,7 @@ import { envoyArguments } from '../../src/envoy/command-line.ts';
 import type { EmitOptions } from '../../src/envoy/emit.ts';
 import type { BuildOptions } from '../../src/ingress/build.ts';
 import { defaultOptions } from '../../src/ingress/testing.ts';
+import { createAsk } from '../../src/ocsp/ask.ts';
 import type { XdsEvent } from '../../src/xds/observer.ts';
 import { createXdsServer, type XdsServer } from '../../src/xds/server.ts';
 import type { Manifest } from './manifests.ts';
@@ -75,16 +77,24 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     events.push(event);
     wake();
   };
+  let stapling: Stapling | undefined;
   const pipeline = createPipeline({
     build: { ...defaultOptions(generated), httpPort, httpsPort, ...options.build },
     emit: { ipv6: await hasIpv6(), ...options.emit },
     observe,
     onSettled: (settled) => {
       passes.push(settled);
+      stapling?.settled(settled.pass);
       wake();
     },
   });
   const { state, controller, store } = pipeline;
+  stapling = createStapling({
+    state,
+    model: pipeline.build.model,
+    onChange: () => controller.notify(false),
+    ask: createAsk(() => true),
+  });
   const server = createXdsServer({ store, observe });
   const xdsSocket = join(folder, 'xds.sock');
   const adminSocket = join(folder, 'admin.sock');
@@ -136,6 +146,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
       await settled();
     },
     close: async () => {
+      stapling?.stop();
       controller.stop();
       await envoy.stop();
       await server.close({ graceMs: 0 });

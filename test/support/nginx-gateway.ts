@@ -9,6 +9,7 @@ import { hasIpv6 } from '../../src/cli/ipv6.ts';
 import { type NginxDelivery, type NginxDeliveryOptions, nginxDelivery } from '../../src/cli/nginx-delivery.ts';
 import { nginxArguments } from '../../src/cli/nginx-proxy.ts';
 import { createLoop } from '../../src/cli/pipeline.ts';
+import { createStapling, type Stapling } from '../../src/cli/stapling.ts';
 import type { ObjectChange } from '../../src/cluster/cluster-state.ts';
 import type { Controller } from '../../src/controller.ts';
 import type { BuildOptions } from '../../src/ingress/build.ts';
@@ -16,6 +17,7 @@ import { defaultOptions } from '../../src/ingress/testing.ts';
 import { findNginx } from '../../src/nginx/binary.ts';
 import type { PublishOutcome } from '../../src/nginx/publish.ts';
 import { builtInTemplate } from '../../src/nginx/template-files.ts';
+import { createAsk } from '../../src/ocsp/ask.ts';
 import { changesOf, type Gateway, poll } from './gateway.ts';
 import type { Manifest } from './manifests.ts';
 import { makePair } from './pki.ts';
@@ -45,7 +47,7 @@ export interface NginxGateway
 }
 
 export async function startNginxGateway(options: NginxGatewayOptions = {}): Promise<NginxGateway> {
-  const { manifests = [], build, lua = true } = options;
+  const { manifests = [], lua = true } = options;
   const [httpPort = 0, httpsPort = 0] = await freePorts(2);
   const folder = await mkdtemp(join(tmpdir(), 'nginx-gateway-'));
   const nginxFolder = join(folder, 'nginx');
@@ -66,8 +68,15 @@ export async function startNginxGateway(options: NginxGatewayOptions = {}): Prom
     ...options.delivery,
   });
   const ipv6 = await hasIpv6();
-  const { state, controller, publisher } = createLoop({
-    build: { ...defaultOptions(await makePair(['ingress.local'])), proxy: 'nginx', httpPort, httpsPort, ...build },
+  let stapling: Stapling | undefined;
+  const { state, controller, publisher, build } = createLoop({
+    build: {
+      ...defaultOptions(await makePair(['ingress.local'])),
+      proxy: 'nginx',
+      httpPort,
+      httpsPort,
+      ...options.build,
+    },
     publisher: (engine, model) =>
       delivery.create({
         engine,
@@ -78,9 +87,16 @@ export async function startNginxGateway(options: NginxGatewayOptions = {}): Prom
           if (event.kind === 'programmed') programmedSeq = event.seq;
         },
       }),
-    onSettled: () => {
+    onSettled: ({ pass }) => {
       passes += 1;
+      stapling?.settled(pass);
     },
+  });
+  stapling = createStapling({
+    state,
+    model: build.model,
+    onChange: () => controller.notify(false),
+    ask: createAsk(() => true),
   });
   state.apply(changesOf(manifests));
   await controller.start();
@@ -123,6 +139,7 @@ export async function startNginxGateway(options: NginxGatewayOptions = {}): Prom
     apply: (...manifests) => changed(changesOf(manifests)),
     remove: (kind, name, namespace = 'default') => changed([{ remove: { kind, name, namespace } }]),
     close: async () => {
+      stapling?.stop();
       controller.stop();
       await publisher.stop();
       await process.stop();

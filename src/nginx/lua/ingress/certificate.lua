@@ -1,4 +1,5 @@
 -- Chooses the certificate of each TLS handshake by the server name: the exact name, a wildcard of one label, the default.
+local ocsp = require("ngx.ocsp")
 local ssl = require("ngx.ssl")
 local store = require("ingress.store")
 
@@ -16,7 +17,8 @@ local function parse(pem)
   if key == nil then
     return nil, err
   end
-  return { chain = chain, key = key }
+  local staple = pem:match("%-%-%-%-%-BEGIN OCSP RESPONSE%-%-%-%-%-%s(.-)%s%-%-%-%-%-END")
+  return { chain = chain, key = key, staple = staple and ngx.decode_base64(staple) }
 end
 
 local function certificate_name(server_name)
@@ -48,6 +50,13 @@ function certificate.choose()
   if not ok then
     ngx.log(ngx.ERR, "cannot use the certificate: ", err)
     return ngx.exit(ngx.ERROR)
+  end
+  if pair.staple ~= nil then
+    -- Does nothing where the client does not ask for it.
+    ok, err = ocsp.set_ocsp_status_resp(pair.staple)
+    if not ok then
+      ngx.log(ngx.WARN, "cannot use the OCSP response: ", err)
+    end
   end
 end
 
