@@ -126,7 +126,7 @@ export interface NginxSettings {
   readonly luaFolder: string;
   /** Folder for the process number, sockets and temporary files, which only this user can read. */
   readonly folder: string;
-  /** Addresses of the DNS servers that resolve the names of ExternalName Services; of IPv6 in brackets. */
+  /** Addresses of the DNS servers that resolve the names of ExternalName Services and of targets for copies; of IPv6 in brackets. */
   readonly resolvers: readonly string[];
   /** `server_names_hash_bucket_size`, computed from the longest name. */
   readonly serverNamesHashBucketSize: number;
