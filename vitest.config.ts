@@ -10,6 +10,7 @@ const behaviour = [
   'test/envoy/behaviour/**/*.test.ts',
   'test/envoy/annotations/*.test.ts',
   'test/envoy/any-annotations.test.ts',
+  'test/envoy/any-config-map.test.ts',
   'test/scenario/external-name-safety.test.ts',
   'test/scenario/hostile.test.ts',
   'test/scenario/mutual-tls.test.ts',

@@ -5,8 +5,9 @@ import type {
 import type { StreamListener } from '../model/proxy-model.ts';
 import type { RequestLog, TextPattern } from '../model/settings.ts';
 import type { StreamLogFormat } from '../model/stream-log-format.ts';
-import { CEL_FORMATTER, CEL_STRINGS } from './cel.ts';
-import { literal, REQUEST_URI } from './format.ts';
+import { CEL_FORMATTER } from './cel.ts';
+import { IS_NOT_MARKED } from './filters/request-check.ts';
+import { literal } from './format.ts';
 import { logOperator } from './log-variables.ts';
 import { INGRESS_METADATA } from './policies/log.ts';
 import { streamLine } from './stream-log-variables.ts';
@@ -29,32 +30,20 @@ export function accessLog({ format, escape: how, skip }: RequestLog): AccessLog 
 
 /** Not what a route says is not to be logged, nor the paths that are skipped. */
 function isLogged(skip: readonly TextPattern[]): AccessLogFilter {
-  const path = `string(${REQUEST_URI})`;
-  const skipped = skip.map((pattern) => `${path}.matches(${quoted(expressionOf(pattern))})`);
-  const metadata = 'xds.route_metadata.filter_metadata';
-  const off = `'${INGRESS_METADATA}' in ${metadata} && 'log' in ${metadata}['${INGRESS_METADATA}']`;
-  const conditions = [`!(${off})`, ...skipped.map((condition) => `!${condition}`)];
-  return {
-    extension_filter: {
-      name: 'envoy.access_loggers.extension_filters.cel',
-      typed_config: {
-        '@type': 'type.googleapis.com/envoy.extensions.access_loggers.filters.cel.v3.ExpressionFilter',
-        expression: conditions.join(' && '),
-        ...(skip.length > 0 && { cel_config: CEL_STRINGS }),
-      },
+  return skip.length === 0 ? IS_LOGGED_ROUTE : { and_filter: { filters: [IS_LOGGED_ROUTE, IS_NOT_MARKED] } };
+}
+
+const ROUTE_METADATA = 'xds.route_metadata.filter_metadata';
+
+const IS_LOGGED_ROUTE: AccessLogFilter = {
+  extension_filter: {
+    name: 'envoy.access_loggers.extension_filters.cel',
+    typed_config: {
+      '@type': 'type.googleapis.com/envoy.extensions.access_loggers.filters.cel.v3.ExpressionFilter',
+      expression: `!('${INGRESS_METADATA}' in ${ROUTE_METADATA} && 'log' in ${ROUTE_METADATA}['${INGRESS_METADATA}'])`,
     },
-  };
-}
-
-function expressionOf(pattern: TextPattern): string {
-  if (pattern.kind === 'regex') return `${pattern.ignoreCase ? '(?i)' : ''}${pattern.pattern}`;
-  return `(?i)^${pattern.text.replaceAll(/[^\w]/gu, (character) => `\\x{${character.codePointAt(0)?.toString(16)}}`)}$`;
-}
-
-/** Text in an expression of CEL. */
-function quoted(text: string): string {
-  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
-}
+  },
+};
 
 /** To Envoy's open standard output, not to /dev/stdout, which an unprivileged process may not be able to open. */
 function stdoutLog(line: string): AccessLog {

@@ -34,8 +34,8 @@ const CANARY = "(xds.cluster_name.split('~')[0] + '@').split('@')[1]";
 
 const FORMS: { readonly [N in LogVariableName]: Form | ((argument: string) => Form) } = {
   arg: (name) => ({
-    cel: `re.extract('&' + request.query, '^.*?&${name}=([^&]*).*$', '\\\\1')`,
-    when: `request.query.contains('${name}=') && ('&' + request.query).matches('&${name}=')`,
+    cel: `re.extract('&' + request.query, '(?i)^.*?&${name}=([^&]*).*$', '\\\\1')`,
+    when: `('&' + request.query.lowerAscii()).contains('&${name.toLowerCase()}=')`,
     client: true,
   }),
   args: { cel: 'request.query', when: "request.query != ''", client: true },
@@ -45,8 +45,8 @@ const FORMS: { readonly [N in LogVariableName]: Form | ((argument: string) => Fo
   content_length: requestHeader('content-length'),
   content_type: requestHeader('content-type'),
   cookie: (name) => ({
-    cel: `re.extract('; ' + request.headers['cookie'], '^.*?; ${name}=([^;]*).*$', '\\\\1')`,
-    when: `'cookie' in request.headers && request.headers['cookie'].contains('${name}=') && ('; ' + request.headers['cookie']).matches('; ${name}=')`,
+    cel: `re.extract('; ' + request.headers['cookie'], '(?i)^.*?; ${name}=([^;]*).*$', '\\\\1')`,
+    when: `'cookie' in request.headers && ('; ' + request.headers['cookie'].lowerAscii()).contains('; ${name.toLowerCase()}=')`,
     client: true,
   }),
   host: { cel: `string(${asItCame('ingress.host', `${HOST_WITHOUT_PORT}.lowerAscii()`)})`, client: true },

@@ -7,7 +7,7 @@ import { type ObjectKey, objectRef } from '../model/object-ref.ts';
 import type { HeaderSettings } from '../model/settings.ts';
 import type { ConfigMapValues } from './config-map/keys.ts';
 import { DEFAULT_VALUES } from './config-map/reading.ts';
-import { parseHeaderTemplate } from './declaration/headers.ts';
+import { MAX_HEADERS, parseHeaderTemplate } from './declaration/headers.ts';
 import { diagnose, quote } from './diagnose.ts';
 import { GLOBAL, type GlobalOptions } from './global-options.ts';
 
@@ -79,7 +79,10 @@ function readHeaders(key: ObjectKey, read: Reader, configMaps: Table<ConfigMap>)
   const remove = new Map<string, string>();
   const diagnostics: Diagnostic[] = [];
   for (const name of Object.keys(data).toSorted()) {
-    const parsed = parseHeaderTemplate(name, data[name] ?? '');
+    const tooMany = set.size + remove.size >= MAX_HEADERS;
+    const parsed = tooMany
+      ? { reason: `header ${quote(name)} is one of more than ${MAX_HEADERS}` }
+      : parseHeaderTemplate(name, data[name] ?? '');
     if ('reason' in parsed) {
       const ref = objectRef('ConfigMap', key);
       const message = `${parsed.reason}; it is left out`;

@@ -93,8 +93,13 @@ export function parseLogFormat(text: string): ParsedFormat<LogVariable> {
 
 export type ParsedFormat<V> = { readonly value: readonly (string | V)[] } | { readonly reason: string };
 
+/** A line of the log is made for each request, and each variable in it takes the proxy some microseconds. */
+const MAX_LENGTH = 16_384;
+const MAX_ARGUMENT = 128;
+
 /** @param variableOf `undefined` for a name that is not known */
 export function parseFormat<V>(text: string, variableOf: (name: string) => V | undefined): ParsedFormat<V> {
+  if (text.length > MAX_LENGTH) return { reason: `has more than ${MAX_LENGTH} characters` };
   const parts: (string | V)[] = [];
   let end = 0;
   for (const match of text.matchAll(/\$(?:\{(\w+)\}|(\w+))/g)) {
@@ -113,7 +118,10 @@ function variableOf(name: string): LogVariable | undefined {
   const variable = Object.hasOwn(NAMES, name) ? NAMES[name] : undefined;
   if (variable !== undefined && !WITH_ARGUMENT.some((prefix) => prefix === variable)) return { variable };
   const prefix = WITH_ARGUMENT.find((one) => name.startsWith(`${one}_`));
-  return prefix === undefined ? undefined : { variable: prefix, argument: name.slice(prefix.length + 1) };
+  const argument = name.slice((prefix?.length ?? 0) + 1);
+  return prefix === undefined || argument === '' || argument.length > MAX_ARGUMENT
+    ? undefined
+    : { variable: prefix, argument };
 }
 
 /** How values are written so that they cannot end the text around them: `default` as `\x22`, `json` as `\"`, `none` as they are. */

@@ -92,7 +92,7 @@ export interface NginxSettings {
   readonly accessLog?: {
     readonly file: string;
     /** The line. */
-    readonly format: Expanded;
+    readonly format: readonly Expanded[];
     /** `escape` of `log_format`. */
     readonly escape: string;
     /** Paths, with their queries, that are not logged, as a `map` has them. */
@@ -104,7 +104,7 @@ export interface NginxSettings {
   readonly streamLog?: {
     readonly file: string;
     /** The line. */
-    readonly format: Expanded;
+    readonly format: readonly Expanded[];
     /** Whether lines name the Service. */
     readonly namesService: boolean;
   };
@@ -132,6 +132,10 @@ export interface NginxSettings {
   readonly serverNamesHashBucketSize: number;
   /** `server_names_hash_max_size`, computed from the number of names. */
   readonly serverNamesHashMaxSize: number;
+  /** `map_hash_bucket_size`, at least what the longest key asks for. */
+  readonly mapHashBucketSize: number;
+  /** `map_hash_max_size`, computed from the number of keys. */
+  readonly mapHashMaxSize: number;
   /** File with the certificate and the key that answer every server name without a certificate of its own. */
   readonly defaultCertificate: string;
 }

@@ -1,7 +1,6 @@
 /** The model as what a template of nginx.conf sees. */
 import type { Engine, Key, Reader, Table } from '../derive.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
-import type { NginxTuning } from '../model/nginx-tuning.ts';
 import {
   type Address,
   type BackendSecret,
@@ -18,10 +17,10 @@ import { blockedClients } from './blocked.ts';
 import { authoritiesFile, certificateFile, stapleFile } from './certificate-file.ts';
 import { compression } from './compression.ts';
 import type { NginxConfig, NginxServer, NginxSettings, NginxStream, NginxUpstream } from './config.ts';
+import { mapHash, serverNamesHash } from './hash-tables.ts';
 import { headersOfAll } from './headers.ts';
 import { logSettings } from './logs.ts';
 import { passthroughReader } from './passthrough.ts';
-import { Literal, type Pattern } from './quote.ts';
 import { type EmittedServer, nginxServer, type ServerContext } from './server.ts';
 import { forwardedSettings, listenAddresses, serverTls, tlsSettings } from './settings.ts';
 import { nginxStream } from './stream.ts';
@@ -311,36 +310,7 @@ function settings(
     folder: options.folder,
     resolvers: options.resolvers,
     ...serverNamesHash(servers, tuning),
+    ...mapHash([...blocked.userAgents, ...blocked.referers, ...(logs.requests?.skip ?? [])], tuning),
     defaultCertificate: defaultFile ?? `${options.folder}/default.pem`,
   };
-}
-
-/** Pointers in front of a name in the table, and at the end of a bucket. */
-const POINTER_BYTES = 8;
-/** With two buckets for each name, there is practically never one with more names. */
-const NAMES_IN_A_BUCKET = 8;
-
-/**
- * Sizes of the hash table of server names. nginx looks for a size at which no bucket is too full, for which there has to be room. The
- * table grows in powers of two so that a new host seldom changes it.
- */
-function serverNamesHash(servers: readonly NginxServer[], tuning: NginxTuning) {
-  const names = servers.flatMap(({ serverNames }) => serverNames.map(lengthOf));
-  const longest = names.reduce((length, name) => Math.max(length, name), 0);
-  const nameBytes = POINTER_BYTES + Math.ceil((longest + 2) / POINTER_BYTES) * POINTER_BYTES;
-  return {
-    serverNamesHashBucketSize: Math.max(
-      powerOfTwo(NAMES_IN_A_BUCKET * nameBytes + POINTER_BYTES, 64),
-      tuning.serverNamesHashBucketSize,
-    ),
-    serverNamesHashMaxSize: Math.max(powerOfTwo(names.length * 2, 1024), tuning.serverNamesHashMaxSize),
-  };
-}
-
-function lengthOf(name: Literal | Pattern): number {
-  return name instanceof Literal ? name.text.length : name.source.length;
-}
-
-function powerOfTwo(needed: number, least: number): number {
-  return Math.max(least, 2 ** Math.ceil(Math.log2(Math.max(1, needed))));
 }

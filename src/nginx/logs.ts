@@ -3,7 +3,8 @@ import type { LogSettings } from '../model/settings.ts';
 import { isNeverKnown, namesService, type StreamLogFormat } from '../model/stream-log-format.ts';
 import { mapKey } from './blocked.ts';
 import type { NginxSettings } from './config.ts';
-import { Expanded } from './quote.ts';
+import { Expanded, type ExpandedPart, quote } from './quote.ts';
+import { MAX_TOKEN_BYTES } from './token.ts';
 
 /** @param file absent where the process is to write nothing. */
 export function logSettings(
@@ -13,12 +14,12 @@ export function logSettings(
   if (file === undefined) return { errorLogLevel: errors };
   const accessLog = requests && {
     file,
-    format: expanded(requests.format, requests.escape),
+    format: inPieces(expanded(requests.format, requests.escape)),
     escape: requests.escape,
     skip: requests.skip.map(mapKey),
     namesIngress: namesIngress(requests.format),
   };
-  const streamLog = streams && { file, format: expandedStream(streams), namesService: namesService(streams) };
+  const streamLog = streams && { file, format: inPieces(expandedStream(streams)), namesService: namesService(streams) };
   return { errorLogLevel: errors, ...(accessLog && { accessLog }), ...(streamLog && { streamLog }) };
 }
 
@@ -41,4 +42,31 @@ function expanded(format: LogFormat, escaping: LogEscape): Expanded {
 /** What nobody knows is written as missing: an nginx may not even know the name. */
 function expandedStream(format: StreamLogFormat): Expanded {
   return new Expanded(format.map((part) => (typeof part === 'string' || !isNeverKnown(part.variable) ? part : '-')));
+}
+
+/** nginx joins the pieces of a format, and reads none that is too long. */
+function inPieces({ parts }: Expanded): readonly Expanded[] {
+  const pieces: ExpandedPart[][] = [];
+  let length = Number.POSITIVE_INFINITY;
+  for (const part of parts.flatMap(shortParts)) {
+    const added = Buffer.byteLength(quote(new Expanded([part])));
+    length += added;
+    if (length <= MAX_TOKEN_BYTES) pieces.at(-1)?.push(part);
+    else {
+      pieces.push([part]);
+      length = added;
+    }
+  }
+  return pieces.map((piece) => new Expanded(piece));
+}
+
+/** So that none is too long, however it is written. */
+const SHORT = 200;
+
+function shortParts(part: ExpandedPart): readonly ExpandedPart[] {
+  if (typeof part !== 'string' || part.length <= SHORT) return [part];
+  const characters = [...part];
+  return Array.from({ length: Math.ceil(characters.length / SHORT) }, (_, index) =>
+    characters.slice(index * SHORT, (index + 1) * SHORT).join(''),
+  );
 }

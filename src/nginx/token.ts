@@ -1,7 +1,7 @@
 import { Expanded, Literal, Pattern, quote } from './quote.ts';
 
 /** nginx reads no token of 4096 bytes or more, and with one it reads none of the configuration. */
-const MAX_TOKEN_BYTES = 4_000;
+export const MAX_TOKEN_BYTES = 4_000;
 
 /** Whether some text in what a template writes would be too long for nginx as one token. */
 export function holdsTooLong(value: unknown): boolean {

@@ -97,6 +97,10 @@ const JSON_FORMAT = JSON.stringify({
   percent: '100%',
 });
 
+/** Longer than what an expression of Envoy's log may hold. */
+const LONG_LIST =
+  'assets|images|fonts|scripts|styles|downloads|documents|favicons|manifests|service-workers|well-known-things';
+
 const ofJson = (title: string, request: Request, expected: Readonly<Record<string, string>>): Exchange => ({
   title,
   run: async (ports) => {
@@ -172,7 +176,7 @@ export const logTables: readonly AnnotationTable[] = [
     {
       'log-format-upstream': JSON_FORMAT,
       'log-format-escape-json': 'true',
-      'skip-access-log-urls': '/health,~^/static/,~*\\.png$,/a.b',
+      'skip-access-log-urls': `/health,~^/static/,~*\\.png$,/a.b,/HEALTH,~^/(?:${LONG_LIST})/.*$`,
     },
     {
       'ConfigMap log-format-escape-json': {
@@ -209,6 +213,11 @@ export const logTables: readonly AnnotationTable[] = [
             { url: `http://ELSEWHERE.${DOMAIN}/a?b` },
             { host: `elsewhere.${DOMAIN}`, request: 'GET /a?b', uri: '/static/a', args: 'b' },
           ),
+          ofJson(
+            'names of parameters and cookies in any case',
+            { url: `http://plain.${DOMAIN}/?ba=2&A=1`, headers: { cookie: 'SESSION=s2' } },
+            { arg: '1', cookie: 's2' },
+          ),
           ofJson('what is missing is empty', { url: `http://plain.${DOMAIN}/` }, { args: '', cookie: '', arg: '' }),
         ],
         default: [],
@@ -220,6 +229,7 @@ export const logTables: readonly AnnotationTable[] = [
           isWritten('not those below', { url: `http://plain.${DOMAIN}/health/x` }, true),
           isWritten('an expression', { url: `http://plain.${DOMAIN}/static/x` }, false),
           isWritten('in any case', { url: `http://plain.${DOMAIN}/a.PNG` }, false),
+          isWritten('a long expression', { url: `http://plain.${DOMAIN}/service-workers/x?y` }, false),
           isWritten('a dot is a dot', { url: `http://plain.${DOMAIN}/acb` }, true),
           isWritten('others', { url: `http://plain.${DOMAIN}/` }, true),
           isWritten('off in any case', { url: `http://off.${DOMAIN}/` }, false),

@@ -5,6 +5,7 @@ import {
 } from '../../gen/messages.ts';
 import type { BlockedClients, TextPattern } from '../../model/settings.ts';
 import { BLOCKED_CLIENTS } from '../filters/blocked-clients.ts';
+import { stringMatcher } from '../match.ts';
 import { ranges } from './addresses.ts';
 
 /** Carries the `Referer` as the client sent it, where somebody is blocked by it. No backend sees it. */
@@ -31,7 +32,5 @@ export function blockClients({ networks, userAgents, referers }: BlockedClients)
 }
 
 function header(name: string, pattern: TextPattern): Principal {
-  if (pattern.kind === 'text') return { header: { name, string_match: { exact: pattern.text, ignore_case: true } } };
-  const flags = pattern.ignoreCase ? '(?i)' : '';
-  return { header: { name, string_match: { safe_regex: { regex: `.*(?:${flags}${pattern.pattern}).*` } } } };
+  return { header: { name, string_match: stringMatcher(pattern) } };
 }

@@ -2,7 +2,7 @@ import type { ConfigMap } from '../../cluster/objects.ts';
 import type { ObjectKey } from '../../model/object-ref.ts';
 import type { RoutePolicy } from '../../model/proxy-model.ts';
 import { annotationFeature, type Effects } from '../declaration/annotation.ts';
-import { parseHeader } from '../declaration/headers.ts';
+import { MAX_HEADERS, parseHeader } from '../declaration/headers.ts';
 import { keyOf, objectName } from '../declaration/references.ts';
 import { HONOURED } from '../declaration/support.ts';
 import { quote } from '../diagnose.ts';
@@ -41,6 +41,7 @@ const MAX_BYTES = 16 * 1024;
 function headersOf(key: ObjectKey, { data }: ConfigMap, allowed: ReadonlySet<string>): Effects {
   const set: NonNullable<RoutePolicy['responseHeaders']>['set'][number][] = [];
   const remove: string[] = [];
+  if (Object.keys(data).length > MAX_HEADERS) return denied(`ConfigMap ${key} has more than ${MAX_HEADERS} headers`);
   for (const name of Object.keys(data).toSorted()) {
     const parsed = parseHeader(name, data[name] ?? '');
     if ('reason' in parsed) return denied(`ConfigMap ${key}: ${parsed.reason}`);

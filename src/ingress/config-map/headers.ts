@@ -1,7 +1,7 @@
 /** Headers of requests and answers. */
 import { boolean, integer } from '../declaration/codecs.ts';
 import { configMapKeys } from '../declaration/config-map-key.ts';
-import { headerNames } from '../declaration/headers.ts';
+import { answerHeaderNames, headerNames } from '../declaration/headers.ts';
 import { qualifiedName } from '../declaration/references.ts';
 import { approximated, HONOURED, whenOn } from '../declaration/support.ts';
 
@@ -32,7 +32,7 @@ export const headerKeys = configMapKeys({
   },
   'hide-headers': {
     ...honoured,
-    codec: headerNames,
+    codec: answerHeaderNames,
     default: [],
     shownDefault: '',
     summary: 'Headers of backends that clients do not see.',

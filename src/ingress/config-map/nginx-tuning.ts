@@ -9,7 +9,8 @@ const THREADS = approximated('Envoy runs as many threads as there are processors
 const NONE = approximated('Envoy has nothing of the kind, and needs nothing of it.');
 const GROWS = approximated('Tables of Envoy grow by themselves.');
 
-const bucket = integer({ min: 64, max: 65_536, of: 'bytes' });
+/** nginx takes no bucket of 65,536 bytes, to a multiple of a line of the cache. */
+const bucket = integer({ min: 64, max: 32_768, of: 'bytes' });
 const maxSize = integer({ min: 512, max: 1_048_576, of: 'entries' });
 
 const noSnippet = refused('no text is copied into a configuration; with nginx a template of your own may hold it');

@@ -2,7 +2,7 @@
 import { clientTlsVersions, DEFAULT_TLS } from '../../model/tls-settings.ts';
 import { cipherList } from '../declaration/ciphers.ts';
 import { codec } from '../declaration/codec.ts';
-import { anyText, boolean, size } from '../declaration/codecs.ts';
+import { anyText, boolean, size, sizeWithin } from '../declaration/codecs.ts';
 import { configMapKeys } from '../declaration/config-map-key.ts';
 import { duration } from '../declaration/duration.ts';
 import { approximated, HONOURED, refused } from '../declaration/support.ts';
@@ -83,7 +83,8 @@ export const tlsKeys = configMapKeys({
     example: 'false',
   },
   'ssl-session-cache-size': {
-    codec: size,
+    // Eight pages of memory are the least that nginx takes.
+    codec: sizeWithin('32k to 1g', { min: 32 * 1024, max: 1024 ** 3 }),
     default: DEFAULT_TLS.sessionCacheBytes,
     shownDefault: '10m',
     summary: 'How much memory the sessions may take.',

@@ -64,6 +64,14 @@ export const size: Codec<number> = codec('a size such as 8k, 16m or 1g', (text) 
   return digits === '' || !Number.isSafeInteger(bytes) ? undefined : bytes;
 });
 
+/** The same, from `min` to `max` bytes; `range` says them as users write them. */
+export function sizeWithin(range: string, { min, max }: { readonly min: number; readonly max: number }): Codec<number> {
+  return codec(`a size from ${range}`, (text) => {
+    const decoded = size.decode(text);
+    return 'value' in decoded && min <= decoded.value && decoded.value <= max ? decoded.value : undefined;
+  });
+}
+
 /** Characters that values may hold, by the name that this product has for the set. */
 const SETS = {
   /** Names and paths. */

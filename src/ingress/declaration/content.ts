@@ -1,9 +1,9 @@
 /**
  * The value as it is read: each line trimmed, without empty lines around it, as ingress-nginx does. A value that is empty or white
- * space counts as absent.
+ * space counts as absent. What is no text, half a character that takes two, becomes U+FFFD.
  */
 export function contentOf(values: Readonly<Record<string, string>>, key: string): string | undefined {
-  const written = Object.hasOwn(values, key) ? values[key] : undefined;
+  const written = Object.hasOwn(values, key) ? values[key]?.toWellFormed() : undefined;
   if (written === undefined) return undefined;
   const content = written.includes('\n')
     ? written

@@ -17,8 +17,22 @@ const textPattern: Codec<TextPattern> = codec(
   },
 );
 
-/** Values of a header, as the `map` of nginx compares them. */
-export const textPatterns: Codec<readonly TextPattern[]> = listOf(
+const list = listOf(
   textPattern,
   'a list with commas: whole values in any case, or regular expressions behind ~ (the same case) or ~* (any case)',
 );
+
+/** Values of a header, as the `map` of nginx compares them; each once. */
+export const textPatterns: Codec<readonly TextPattern[]> = {
+  expects: list.expects,
+  decode(text) {
+    const decoded = list.decode(text);
+    return 'reason' in decoded
+      ? decoded
+      : { value: [...new Map(decoded.value.map((one) => [keyOf(one), one])).values()] };
+  },
+};
+
+function keyOf(pattern: TextPattern): string {
+  return pattern.kind === 'text' ? pattern.text.toLowerCase() : `~${pattern.ignoreCase} ${pattern.pattern}`;
+}
