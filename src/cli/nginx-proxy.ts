@@ -4,6 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { configurationSocket } from '../nginx/dynamic.ts';
 import { copiesSocket } from '../nginx/mirror.ts';
+import { passthroughSockets } from '../nginx/passthrough.ts';
 import type { ParentProxy } from './parent.ts';
 import type { LogEntry } from './process-tree.ts';
 import type { RuntimePaths } from './runtime-folder.ts';
@@ -42,7 +43,9 @@ export function nginxProxy({ path, gracePeriodMs, deadlineMs }: NginxProxyOption
         title: 'nginx',
         spawn: () => {
           // A master that was killed leaves them behind, and the next one could not listen there.
-          for (const socket of [configurationSocket(folder), copiesSocket(folder)]) rmSync(socket, { force: true });
+          const { endedSocket, passedSocket } = passthroughSockets(folder);
+          for (const socket of [configurationSocket(folder), copiesSocket(folder), endedSocket, passedSocket])
+            rmSync(socket, { force: true });
           // A process group of its own. Access logs go to stdout, and its own log to stderr.
           return spawn(path, args, { detached: true, stdio: ['ignore', 'inherit', 'pipe'] });
         },

@@ -32,10 +32,13 @@ import {
   deriveAcceptancePolicy,
   deriveConfigMapState,
   deriveGlobalOptions,
+  GLOBAL,
+  type GlobalOptions,
 } from './global-options.ts';
 import { deriveHeld } from './held.ts';
 import { indexByHost } from './ingresses-by-host.ts';
 import { derivePassthrough } from './passthrough.ts';
+import { passthroughProblem } from './passthrough-options.ts';
 import { deriveProxySettings } from './proxy-settings.ts';
 import {
   certificateMemory,
@@ -139,7 +142,7 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
   const endpoints = deriveEndpoints(engine, references, readEndpoints);
   const streamListeners = deriveStreamListeners(engine, { streamServices, clusters, endpoints });
   const serverNames = deriveServerNames(engine, hostTls, names, options.tlsOnDemand ?? false);
-  const listeners = deriveListeners(engine, serverNames, options);
+  const listeners = deriveListeners(engine, serverNames, globalOptions, options);
   const defaultCertificate = deriveDefaultCertificate(engine, certificates, options);
   const served = engine.derive<Certificate>('served-certificate', serverNames.usedCertificates, (name, read) => {
     const certificate =
@@ -198,12 +201,26 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
 function deriveListeners(
   engine: Engine,
   { certificateNames, exceptions }: ServerNames,
-  { httpPort, httpsPort, tlsOnDemand = false }: BuildOptions,
+  globalOptions: Table<GlobalOptions>,
+  options: BuildOptions,
 ): Table<Listener> {
+  const { httpPort, httpsPort, tlsOnDemand = false } = options;
+  // A unit of its own, so that the ConfigMap reaches no listener otherwise.
+  const passes = engine.derive<boolean>('passes-tls-through', [GLOBAL], (_, read) => {
+    const { values } = read(globalOptions, GLOBAL) ?? {};
+    return values && passthroughProblem(options, values) === undefined;
+  });
   return engine.derive<Listener>('listener', ['http', 'https'], (name, read) => {
     if (name === 'http') return { name, port: httpPort, serverNames: [] };
     const serverNames = mergeServerNames(read(certificateNames, ALL_NAMES) ?? [], read(exceptions, ALL_NAMES) ?? []);
-    return { name: 'https', port: httpsPort, serverNames, ...(tlsOnDemand && { onDemand: true }) };
+    const passesThrough = read(passes, GLOBAL) ?? false;
+    return {
+      name: 'https',
+      port: httpsPort,
+      serverNames,
+      ...(tlsOnDemand && { onDemand: true }),
+      ...(passesThrough && { passesThrough }),
+    };
   });
 }
 

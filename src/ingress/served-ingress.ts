@@ -12,16 +12,12 @@ import { diagnose, quote } from './diagnose.ts';
 import { effectsOf } from './effects.ts';
 import { GLOBAL, type GlobalOptions } from './global-options.ts';
 import { parseHost } from './host.ts';
+import { type PassthroughOptions, passthroughProblem } from './passthrough-options.ts';
 import { parsePath, type RulePath } from './path.ts';
 import { missingProtections, type Protection, protectorsOf } from './protective.ts';
 import { whyUnserved } from './unserved-path.ts';
 
-export interface IngressOptions extends Pick<AcceptOptions, 'annotationsPrefix' | 'proxy'> {
-  /** `--enable-ssl-passthrough` */
-  readonly sslPassthrough?: boolean;
-  /** Why this proxy cannot pass TLS through; absent where it can. */
-  readonly noPassthrough?: string;
-}
+export interface IngressOptions extends Pick<AcceptOptions, 'annotationsPrefix'>, PassthroughOptions {}
 
 export interface IngressSources {
   readonly acceptedIngresses: Table<AcceptedIngress>;
@@ -106,14 +102,15 @@ function featureContext(
   ingress: Ingress,
   read: Reader,
   { globalOptions, configMaps, secrets, services }: IngressSources,
-  { proxy, sslPassthrough = false, noPassthrough }: IngressOptions,
+  options: IngressOptions,
 ): FeatureContext {
-  const reason = sslPassthrough ? noPassthrough : 'only with the flag --enable-ssl-passthrough';
+  const global = read(globalOptions, GLOBAL)?.values ?? DEFAULT_VALUES;
+  const noPassthrough = passthroughProblem(options, global);
   return {
     ingress,
-    proxy,
-    ...(reason !== undefined && { noPassthrough: reason }),
-    global: read(globalOptions, GLOBAL)?.values ?? DEFAULT_VALUES,
+    proxy: options.proxy,
+    ...(noPassthrough !== undefined && { noPassthrough }),
+    global,
     configMap: (key) => read(configMaps, key),
     secret: (key) => read(secrets, key),
     service: (key) => read(services, key),

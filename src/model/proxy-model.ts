@@ -44,6 +44,8 @@ export interface Listener {
    * Else the default certificate answers them. A client that sends no server name gets the default certificate in any case.
    */
   readonly onDemand?: boolean;
+  /** Only for `https`: whether names may be passed through at any time, so that a proxy can be prepared for the first of them. */
+  readonly passesThrough?: boolean;
 }
 
 /** A server name, exact or with a one-label wildcard in front (`*.example.com`), and who answers it. */

@@ -13,7 +13,7 @@ export interface NginxConfig {
   readonly upstreams: readonly NginxUpstream[];
   /** Ports of TCP and UDP services, sorted by protocol and port. */
   readonly streams: readonly NginxStream[];
-  /** Set while TLS of some names is passed through to backends. */
+  /** Set where TLS of names may be passed through to backends. */
   readonly passthrough?: NginxPassthrough;
 }
 

@@ -26,7 +26,10 @@ interface LedName {
 
 const HTTPS = 'https';
 
-/** Adds the units. What is returned reads them: `undefined` while no name is passed through, so that nothing stands in front of TLS. */
+/**
+ * Adds the units. What is returned reads them: `undefined` where no name may be passed through. Where one may, the server in front is
+ * there before the first name is: to move the port from one module of nginx to the other cuts connections that are just being opened.
+ */
 export function passthroughReader(
   engine: Engine,
   { listeners, clusters, endpoints }: ProxyModel,
@@ -49,8 +52,8 @@ export function passthroughReader(
     return canResolve(cluster.hostname) ? { ...none, resolve: externalAddress(cluster) } : none;
   });
   return (read) => {
+    if (!read(listeners, HTTPS)?.passesThrough) return undefined;
     const led = read(names, HTTPS) ?? [];
-    if (led.length === 0) return undefined;
     const byCluster = new Map(
       led.flatMap(({ cluster }) => {
         const backend = cluster === undefined ? undefined : read(backends, cluster);
@@ -58,21 +61,20 @@ export function passthroughReader(
       }),
     );
     return {
-      endedSocket: endedSocket(folder),
-      passedSocket: `${folder}/passthrough.sock`,
+      ...passthroughSockets(folder),
       names: led.map(({ name, cluster }) => {
         const backend = byCluster.get(cluster);
         return { key: keyOf(name), ...(backend && { backend }) };
       }),
       backends: [...byCluster.values()],
-      hashMaxSize: Math.max(2048, 2 ** Math.ceil(Math.log2(led.length * 4))),
+      hashMaxSize: Math.max(2048, 2 ** Math.ceil(Math.log2(Math.max(1, led.length * 4)))),
     };
   };
 }
 
-/** Where servers end TLS that stand behind another one. */
-function endedSocket(folder: string): string {
-  return `${folder}/https.sock`;
+/** Where nginx listens for connections whose name it has read. */
+export function passthroughSockets(folder: string): Pick<NginxPassthrough, 'endedSocket' | 'passedSocket'> {
+  return { endedSocket: `${folder}/https.sock`, passedSocket: `${folder}/passthrough.sock` };
 }
 
 /** All names that have to be told apart. */

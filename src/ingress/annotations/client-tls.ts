@@ -1,4 +1,4 @@
-import { annotationFeature, type Effects, type FeatureContext } from '../declaration/annotation.ts';
+import { annotationFeature, type Effects } from '../declaration/annotation.ts';
 import { cipherList, ciphersFor } from '../declaration/ciphers.ts';
 import { boolean } from '../declaration/codecs.ts';
 import { approximated, HONOURED, type ProxyName } from '../declaration/support.ts';
@@ -41,9 +41,9 @@ export const clientTls = annotationFeature({
       nginx: approximated('Not together with `use-forwarded-headers` or `enable-real-ip` without PROXY protocol.'),
     },
   },
-  apply(values, { proxy, global, noPassthrough }) {
+  apply(values, { proxy, noPassthrough }) {
     const ciphers = readCiphers(values['ssl-ciphers'], proxy);
-    const passthrough = readPassthrough(values['ssl-passthrough'] ?? false, noPassthrough ?? cannotPass(proxy, global));
+    const passthrough = readPassthrough(values['ssl-passthrough'] ?? false, noPassthrough);
     const prefersServerCiphers = values['ssl-prefer-server-ciphers'];
     return {
       host: {
@@ -78,12 +78,4 @@ function readCiphers(items: readonly string[] | undefined, proxy: ProxyName): Pa
   const { ciphers, dropped } = decoded.value;
   const reason = `the proxy has no ${dropped.join(', ')}; the others of the list hold`;
   return { host: { ciphers }, warnings: dropped.length === 0 ? [] : [{ annotation: 'ssl-ciphers', reason }] };
-}
-
-/** nginx takes the address of a client from one place: from the connection, which ends in front of it, or from a header. */
-function cannotPass(proxy: ProxyName, global: FeatureContext['global']): string | undefined {
-  if (proxy !== 'nginx' || global['use-proxy-protocol']) return undefined;
-  const key = (['use-forwarded-headers', 'enable-real-ip'] as const).find((name) => global[name]);
-  if (key === undefined) return undefined;
-  return `nginx cannot pass TLS through and take the address of clients from a header (${key}, without use-proxy-protocol)`;
 }
