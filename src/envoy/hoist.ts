@@ -84,6 +84,31 @@ function withoutShared(route: RouteMessage, shared: ReadonlyMap<string, FilterCo
   return { ...rest, ...(Object.keys(configs).length > 0 && { typed_per_filter_config: configs }) } as RouteMessage;
 }
 
+/** A configuration that stays with routes. */
+export interface Remaining {
+  /** Indices of the routes that have it. */
+  readonly routes: readonly number[];
+  /** Of all of them together, in characters. */
+  readonly size: number;
+}
+
+/** Shorter ones do not add up to much. */
+const LONG = 4096;
+
+/** Long configurations that routes have of their own, those that take most first. */
+export function longConfigs(routes: readonly RouteMessage[]): Remaining[] {
+  const byKey = new Map<string, { routes: number[]; size: number }>();
+  routes.forEach(({ typed_per_filter_config: configs = {} }, route) => {
+    for (const filter in configs) {
+      const { key, size } = wordingOf(configs[filter] as FilterConfig);
+      if (size <= LONG) continue;
+      const former = byKey.get(key) ?? { routes: [], size: 0 };
+      byKey.set(key, { routes: [...former.routes, route], size: former.size + size });
+    }
+  });
+  return [...byKey.values()].toSorted((a, b) => b.size - a.size);
+}
+
 /** Equal keys are equal configurations; `size` grows with what they take. */
 interface Wording {
   readonly key: string;

@@ -8,9 +8,10 @@ import type {
   envoy_config_route_v3_Route as RouteMessage,
 } from '../gen/messages.ts';
 import { PROTECTIVE_POLICIES } from '../model/protective-policies.ts';
-import type { PathMatch } from '../model/proxy-model.ts';
+import type { PathMatch, RoutePolicy } from '../model/proxy-model.ts';
 import type { RouteView } from './http-view.ts';
 import { atLeastEverySpelling, hexOf, manifoldCodes } from './path-spelling.ts';
+import { oncePer } from './policies/policy.ts';
 
 export interface Spelling {
   readonly message: RouteMessage;
@@ -50,10 +51,13 @@ const CLOSED = 'closed';
 /** Equal for routes that are protected alike. */
 function protectionOf(route: RouteView): string {
   if (isClosed(route)) return CLOSED;
-  const { policy = {} } = route;
+  return route.policy === undefined ? OPEN : protectionBy(route.policy);
+}
+
+const protectionBy = oncePer((policy: RoutePolicy): string => {
   const protections = PROTECTIVE_POLICIES.map((name) => policy[name]);
   return protections.every((protection) => protection === undefined) ? OPEN : JSON.stringify(protections);
-}
+});
 
 const UNAVAILABLE = 503;
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Route } from '../model/proxy-model.ts';
+import type { Route, RoutePolicy } from '../model/proxy-model.ts';
+import { encode } from './codec.ts';
 import { forward, host, respond } from './testing.ts';
 import { checkHost } from './validate.ts';
 
@@ -66,4 +67,36 @@ test('faults are attributed to the routes of the default host too, which has a r
 
 test('a host name that no request can carry is not sent at all', () => {
   expect(() => checkHost(host('a\nb', forward('/', 'web')))).toThrow(/host a\nb would be refused by Envoy: domains/);
+});
+
+test('of long lists of several Ingresses of a host one stands there once; what the others add up to is limited', () => {
+  const listed = (count: number, from: string) => ({
+    addresses: {
+      allow: Array.from({ length: count }, (_, index) => `${from}.${index >> 8}.${index & 255}.0/24`),
+      deny: [],
+    },
+  });
+  const paths = (name: string, count: number, policy: RoutePolicy) =>
+    Array.from({ length: count }, (_, index) => forward(`/${name}-${index}`, name, policy));
+  const [shared, long, short] = [listed(2_000, '10'), listed(1_000, '11'), listed(100, '12')];
+  const fits = host('shop.example.com', ...paths('a', 40, shared), ...paths('c', 30, short));
+  expect(checkHost(fits).diagnostics).toEqual([]);
+  const { message, diagnostics } = checkHost({
+    ...fits,
+    routes: [...paths('a', 40, shared), ...paths('b', 60, long), ...paths('c', 30, short)],
+  });
+  expect(diagnostics).toMatchObject([
+    {
+      ref: { kind: 'Ingress', namespace: 'shop', name: 'b' },
+      message:
+        'path /b-0 of host shop.example.com and 59 more with the same settings answer 503: such lists on so many paths are too much beside those of another Ingress of the host',
+    },
+  ]);
+  const statuses = (message.routes ?? []).flatMap(({ match, direct_response }) =>
+    match?.path_separated_prefix
+      ? [`${match.path_separated_prefix.slice(1, 2)} ${direct_response?.status ?? 'open'}`]
+      : [],
+  );
+  expect([...new Set(statuses)]).toEqual(['a open', 'b 503', 'c open']);
+  expect(encode('envoy.config.route.v3.VirtualHost', message).length).toBeLessThan(500_000);
 });

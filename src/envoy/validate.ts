@@ -9,6 +9,7 @@ import type {
 } from '../gen/messages.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import { objectRef } from '../model/object-ref.ts';
+import { longConfigs } from './hoist.ts';
 import type { HostView, RouteView } from './http-view.ts';
 import { pathExpression } from './path-expression.ts';
 import { isRe2 } from './re2.ts';
@@ -24,16 +25,26 @@ export interface CheckedHost {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** `path` is the field of Envoy's Route, or of its VirtualHost where there is no `route` (the index in the view). */
+/**
+ * `path` is the field of Envoy's Route, or of its VirtualHost where there is no `route` (the index in the view); absent where Envoy would
+ * take what we do not send.
+ */
 interface Fault {
   readonly route: number | undefined;
-  readonly path: string;
+  /** Further routes with the same fault. */
+  readonly also?: readonly number[];
+  readonly path?: string;
   readonly rule: string;
 }
 
 /** @throws Error if not even a host that answers 503 would be taken: its name is not one that a request can carry. */
 export function checkHost(view: HostView): CheckedHost {
   const made = hostMessage(view);
+  const heavy = heavyFaults(made);
+  if (heavy.length > 0) {
+    const { diagnostics, ...checked } = checkHost(withoutFaults(view, heavy));
+    return { ...checked, diagnostics: [...heavy.map((fault) => diagnose(view, fault)), ...diagnostics] };
+  }
   const faults = [...schemaFaults(made), ...codeFaults(view)];
   if (faults.length === 0) return { ...made, diagnostics: [] };
   const reduced = hostMessage(withoutFaults(view, faults));
@@ -60,6 +71,25 @@ function faultsOf({ message, madeOf }: HostMessage): Fault[] {
   });
 }
 
+/** In characters of JSON; Envoy takes ten times as much memory. */
+const MAX_LONG_CONFIGS = 4 * 1024 ** 2;
+
+/**
+ * A list of one Ingress stands on the host once. Of several Ingresses of a host, those of the others stand on each of their paths: too
+ * long ones are closed before anything is encoded.
+ */
+function heavyFaults({ message, madeOf }: HostMessage): Fault[] {
+  const configs = longConfigs(message.routes ?? []);
+  let size = configs.reduce((sum, config) => sum + config.size, 0);
+  return configs.flatMap((config): Fault[] => {
+    if (size <= MAX_LONG_CONFIGS) return [];
+    size -= config.size;
+    const [route, ...also] = new Set(config.routes.flatMap((index) => madeOf[index] ?? []));
+    const rule = 'such lists on so many paths are too much beside those of another Ingress of the host';
+    return [{ route, also, rule }];
+  });
+}
+
 /** Envoy's default limit of a direct response's body, in bytes. */
 const MAX_BODY_BYTES = 4096;
 
@@ -76,8 +106,8 @@ function codeFaults({ routes }: HostView): Fault[] {
 const UNAVAILABLE = { kind: 'respond', status: 503, body: '' } as const;
 
 function withoutFaults(view: HostView, faults: readonly Fault[]): HostView {
-  const faulty = new Set(faults.map(({ route }) => route));
-  if (faulty.has(undefined) || faults.some(({ path }) => path.startsWith('match'))) {
+  const faulty = new Set(faults.flatMap(({ route, also = [] }) => [route, ...also]));
+  if (faulty.has(undefined) || faults.some(({ path }) => path?.startsWith('match'))) {
     return { ...view, routes: [{ match: { kind: 'prefix', path: '/' }, action: UNAVAILABLE }] };
   }
   return {
@@ -88,13 +118,15 @@ function withoutFaults(view: HostView, faults: readonly Fault[]): HostView {
   };
 }
 
-function diagnose({ host, routes }: HostView, { route, path, rule }: Fault): Diagnostic {
+function diagnose({ host, routes }: HostView, { route, also = [], path, rule }: Fault): Diagnostic {
   const at: RouteView | undefined = route === undefined ? undefined : routes[route];
   const what = at === undefined ? `host ${host}` : `path ${at.match.path} of host ${host}`;
+  const others = also.length === 0 ? 'answers' : `and ${also.length} more with the same settings answer`;
+  const why = path === undefined ? rule : `Envoy would refuse ${path} (${rule})`;
   return {
     severity: 'error',
     code: 'ResourceInvalid',
-    message: `${what} answers 503: Envoy would refuse ${path} (${rule})`,
+    message: `${what} ${others} 503: ${why}`,
     ...(at?.origin ? { ref: objectRef('Ingress', at.origin.ingress), field: at.origin.field } : {}),
   };
 }
