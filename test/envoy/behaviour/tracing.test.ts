@@ -1,6 +1,7 @@
 /** What tracing never does: harm requests, drain connections for one Ingress, be seen by backends of others. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { typeUrls } from '../../../src/envoy/resource.ts';
+import { variableNames } from '../../../src/model/template.ts';
 import { annotated } from '../../annotations/table.ts';
 import { type DnsServer, startDnsServer } from '../../support/dns-server.ts';
 import { changesOf, type Gateway, poll, startGateway } from '../../support/gateway.ts';
@@ -11,6 +12,7 @@ import { observe, type Services, soon, startServices } from './cases.ts';
 import { openWebSocket, startUpgradingBackend, type UpgradingBackend } from './upgrade.ts';
 
 const SENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+const takesArgument = new Set<string>(['http', 'arg', 'cookie']);
 const TRACED = { 'enable-opentelemetry': 'true' };
 
 function host(name: string, annotations: Readonly<Record<string, string>> = {}, backend = name): Manifest {
@@ -173,6 +175,23 @@ describe('with a collector', () => {
     const sent = gateway.events.slice(before).flatMap((event) => (event.kind === 'response' ? [event.typeUrl] : []));
     expect(sent.length).toBeGreaterThan(0);
     expect(sent).not.toContain(typeUrls.listener);
+  });
+
+  test.each([
+    ['percent signs', '100% %REQ(x)% %'],
+    ['an expression of Envoy', '%CEL(1/0)%'],
+    ['lines', 'two\nlines'],
+    ['signs', '"\'\\;{}$ \u{1f600}'],
+    ['a long text', 'x'.repeat(1024)],
+    ['all variables', variableNames.map((name) => `$${name}${takesArgument.has(name) ? '_x_y' : ''}`).join(' ')],
+  ])('Envoy takes %s for a name', async (_, text) => {
+    await gateway.apply(config({ 'opentelemetry-operation-name': text, 'otel-service-name': text }));
+    expect(gateway.events.filter(({ kind }) => kind === 'nack')).toEqual([]);
+    await soon(async () => {
+      await observe(gateway, { url: 'http://half-traced.example.com/' });
+      return collector.spans.at(-1)?.resource['service.name'];
+    }).toBe(text);
+    if (!text.includes('$')) expect(collector.spans.at(-1)?.name).toBe(text);
   });
 });
 
