@@ -6,6 +6,8 @@ import { ingress } from '../support/manifests.ts';
 import { type Services, startServices, testCases } from './behaviour/cases.ts';
 
 const FILLERS = 400;
+/** In different shards. */
+const ALIASES = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((name) => `${name}.alias.example.org`);
 
 let gateway: Gateway;
 let services: Services;
@@ -23,7 +25,11 @@ beforeAll(async () => {
           paths: [{ service: 'blog' }],
         })),
       }),
-      ingress({ name: 'shop', rules: [{ host: 'shop.example.com', paths: [{ service: 'shop' }] }] }),
+      ingress({
+        name: 'shop',
+        annotations: { 'nginx.ingress.kubernetes.io/server-alias': ALIASES.join(',') },
+        rules: [{ host: 'shop.example.com', paths: [{ service: 'shop' }] }],
+      }),
       ingress({ name: 'wild', rules: [{ host: '*.example.com', paths: [{ service: 'wild' }] }] }),
       ingress({ name: 'short', rules: [{ host: 'x', paths: [{ service: 'shop' }] }] }),
       ingress({
@@ -58,6 +64,7 @@ describe('a request', () => {
         because: 'what a client says of the shard does not count',
       },
       { url: 'https://shop.example.com/', backend: 'shop' },
+      ...ALIASES.map((alias) => ({ url: `http://${alias}/`, backend: 'shop', received: { host: alias } })),
       { url: 'http://SHOP.Example.COM/', backend: 'shop', received: { host: 'SHOP.Example.COM' } },
       { url: 'http://shop.example.com:8080/', backend: 'shop', received: { host: 'shop.example.com:8080' } },
       { url: 'http://shop.example.com./', backend: 'shop' },
