@@ -337,6 +337,18 @@ describe('warnings', () => {
     expect(warningsOf(fields, world.apply(configMap('shop/headers', { 'X-Shop': 'a' })))).toEqual([]);
   });
 
+  it('tell that TLS is not passed through without the flag, and of paths that it does not reach', () => {
+    const fields = {
+      ...annotated({ [`${PREFIX}/ssl-passthrough`]: 'true' }),
+      ...rules(rawRule('new.example.com', rawPath('/ui'))),
+    };
+    expect(warningsOf(fields)).toEqual([expect.stringMatching(/only with the flag --enable-ssl-passthrough/)]);
+    const world = cluster({ sslPassthrough: true });
+    expect(warningsOf(fields, world)).toEqual([
+      expect.stringMatching(/no Ingress has the path \/.*PassthroughUnavail/),
+    ]);
+  });
+
   it('say which older Ingress wins a path that is the same in other words', () => {
     const [warning = ''] = warningsOf(rules(rawRule('old.example.com', rawPath('/app/'))));
     expect(warning).toMatch(/belongs to Ingress shop\/old \(spec\.rules\[0\]\.http\.paths\[0\]\).*PathConflict/);
