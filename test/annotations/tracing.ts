@@ -12,6 +12,9 @@ interface Request {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** Its first eight bytes, from the last on, are 400,000: in the lower half of a million. */
+const IN_HALF = `801a06${'0'.repeat(26)}`;
+
 /** What is seen of a request on both sides of it. */
 interface Seen {
   /** Attributes of its span, and `name`, `failed`, `service.name`; absent where the collector has none. */
@@ -398,9 +401,9 @@ export const tracingTables: readonly AnnotationTable[] = [
       'otel-sampler-parent-based': 'false',
     }),
     (traces) => {
-      const few = traces.traced('an id of the part', at('on', '/', partOf(`01${'0'.repeat(30)}`, '00')), {
+      const few = traces.traced('an id of the part', at('on', '/', partOf(IN_HALF, '00')), {
         span: {},
-        continues: `01${'0'.repeat(30)}`,
+        continues: IN_HALF,
         told: 'the span',
       });
       const others = traces.unsampled('others are not', at('on', '/', partOf('f'.repeat(32), '01')));

@@ -10,8 +10,6 @@ export const applyTracing: ApplyPolicy<RouteTracing> = (policy, routes) => {
   return routes.map((route) => ({
     ...route,
     tracing: {
-      // Clients do not decide it by a header of Envoy's own.
-      client_sampling: {},
       operation: formatString(policy.operation),
       ...(custom_tags.length > 0 && { custom_tags }),
     },
