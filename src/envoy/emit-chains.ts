@@ -28,7 +28,7 @@ export interface ChainOptions extends AccessLogOptions {
 export interface Chains {
   /** By `chainName`. */
   readonly tls: Table<Uint8Array>;
-  /** By certificate. */
+  /** By certificate: those that QUIC takes. */
   readonly quic: Table<Uint8Array>;
   /** Keyed by certificate: those that some chain wants, whether or not they exist. */
   readonly certificates: Table<unknown>;
@@ -45,14 +45,16 @@ export function deriveChains(
     const log = accessLog ? logs.streams : undefined;
     return { settings: streams, ...(log && { log }), proxyProtocol: listener.proxyProtocol !== undefined };
   });
-  // Chains read nothing of a certificate but that it is there, so a rotated one stops here.
-  const isThere = engine.derive<true>('chain-certificate', certificates, () => true);
+  // Chains read nothing of a certificate but that it is there, and whether QUIC takes it, so a rotated one stops here.
+  const kinds = engine.derive<'usual' | 'unusual'>('chain-certificate', certificates, (name, read) =>
+    existing(read, certificates, name).unusualKey ? 'unusual' : 'usual',
+  );
   const targets = deriveTargets(engine, listeners);
   const wanted = engine.group<ServerNameTarget>('chain-certificates', targets, (_, target) =>
     'passthrough' in target ? [] : [[target.certificate, true]],
   );
   const hasCertificate = (certificate: CertificateName, read: Reader) =>
-    certificate === ON_DEMAND || read(isThere, certificate) === true;
+    certificate === ON_DEMAND || read(kinds, certificate) !== undefined;
   const encodeChain = (chain: FilterChain) => {
     encoder.count('FilterChain');
     return encode('envoy.config.listener.v3.Listener', { filter_chains: [chain] });
@@ -67,7 +69,7 @@ export function deriveChains(
   });
   const quic = engine.derive('quic-filter-chain', wanted, (certificate, read) => {
     const parts = quicParts(read);
-    return parts && hasCertificate(certificate, read) ? encodeChain(quicChain(certificate, parts)) : undefined;
+    return parts && read(kinds, certificate) === 'usual' ? encodeChain(quicChain(certificate, parts)) : undefined;
   });
   return { tls, quic, certificates: wanted };
 }

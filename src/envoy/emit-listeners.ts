@@ -77,23 +77,27 @@ export function emitListeners(engine: Engine, model: ProxyModel, options: Listen
     const leadsToClusters = serverNames.some((target) => 'passthrough' in target);
     return encodedResource(name, bytes, leadsToClusters ? { leadsToClusters } : {});
   });
-  const overQuic = engine.derive(
-    'quic-listener',
-    [QUIC_LISTENER],
-    (_, read) => quicParts(read) && existing(read, listeners, 'https'),
-  );
+  const isKnown = (certificate: string, read: Reader) => read(chains.quic, certificate) !== undefined;
+  // Envoy takes no listener without a chain.
+  const overQuic = engine.derive('quic-listener', [QUIC_LISTENER], (_, read) => {
+    if (quicParts(read) === undefined) return undefined;
+    const listener = existing(read, listeners, 'https');
+    const serverNames = quicServerNames(listener).filter(({ certificate }) => isKnown(certificate, read));
+    const hasDefault = isKnown(DEFAULT_CERTIFICATE, read);
+    return hasDefault || serverNames.length > 0 ? { port: listener.port, serverNames, hasDefault } : undefined;
+  });
   const quicResources = deriveResource(engine, 'quic-listener-resource', overQuic, (name, read) => {
     const parts = quicParts(read);
     if (parts === undefined) throw new Error('HTTP/3 is not served');
     const listener = existing(read, overQuic, name);
-    const serverNames = quicServerNames(listener).filter(({ certificate }) => read(chains.quic, certificate));
-    const used = [...new Set([DEFAULT_CERTIFICATE, ...serverNames.map(({ certificate }) => certificate)])].sort();
-    const binding = existing(read, bindings, SETTINGS);
-    const rest = encoder.encode(LISTENER, quicListener(listener, serverNames, parts, binding), name);
+    const { serverNames, hasDefault } = listener;
+    const certificates = serverNames.map(({ certificate }) => certificate);
+    const used = [...new Set([...(hasDefault ? [DEFAULT_CERTIFICATE] : []), ...certificates])].sort();
+    const rest = encoder.encode(LISTENER, quicListener(listener, parts, existing(read, bindings, SETTINGS)), name);
     const frames = used.map((certificate) => existing(read, chains.quic, certificate));
     return encodedResource(name, Buffer.concat([rest, ...frames]));
   });
-  return { resources, quicResources, chainCertificates: chains.certificates };
+  return { resources, quicResources, chainCertificates: chains.certificates, quicChains: chains.quic };
 }
 
 /** Only TCP is passed through, and what a policy says of TLS is about versions that QUIC has not. */

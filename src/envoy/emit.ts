@@ -19,7 +19,7 @@ import type { RoutingOptions } from './http-connection-manager.ts';
 import type { DnsOptions } from './resolved-name.ts';
 import { type EmittedTypeUrl, type EncodedResource, encodedResource, typeUrls } from './resource.ts';
 import { createRouteTable, type RouteTableContext, type RouteTableName, routeTableNames } from './route-table.ts';
-import { emitOnDemandSecrets, emitSecrets } from './secret.ts';
+import { emitOnDemandSecrets, emitQuicSecrets, emitSecrets } from './secret.ts';
 import { deriveShards } from './shard.ts';
 import { recommendSharding } from './shard-advice.ts';
 import { createShardedTable } from './shard-tables.ts';
@@ -54,6 +54,7 @@ export function createEmitter(engine: Engine, model: ProxyModel, options: EmitOp
       { typeUrl: typeUrls.cluster, table: emitCollector(engine, model, options, encoder) },
       { typeUrl: typeUrls.endpoints, table: emitEndpoints(engine, model, encoder) },
       { typeUrl: typeUrls.secret, table: emitSecrets(engine, model, listeners.chainCertificates, encoder) },
+      { typeUrl: typeUrls.secret, table: emitQuicSecrets(engine, model, listeners.quicChains, encoder) },
       { typeUrl: typeUrls.secret, table: emitOnDemandSecrets(engine, model, encoder) },
       { typeUrl: typeUrls.secret, table: emitBackendSecrets(engine, model, encoder) },
       { typeUrl: typeUrls.extension, table: emitDiscoveredFilters(engine, model, encoder) },

@@ -10,7 +10,7 @@ import {
   type envoy_config_core_v3_QuicProtocolOptions as QuicProtocolOptions,
   envoy_config_core_v3_TrafficDirection as TrafficDirection,
 } from '../gen/messages.ts';
-import { type CertificateName, DEFAULT_CERTIFICATE, type Listener, type ServerName } from '../model/proxy-model.ts';
+import { type CertificateName, DEFAULT_CERTIFICATE, type ServerName } from '../model/proxy-model.ts';
 import { ADS } from './config-source.ts';
 import { type Binding, type ChainParts, everyAddress } from './listener.ts';
 import { serverNameMatcher } from './server-name-matcher.ts';
@@ -18,16 +18,28 @@ import { serverNameMatcher } from './server-name-matcher.ts';
 export const QUIC_LISTENER = 'https-udp';
 
 /**
- * The listener without the chains that its matcher leads to (see `quicChain`).
- * @param serverNames those of the `https` listener whose certificate exists
+ * A secret of its own for each certificate: QUIC takes fewer kinds of keys, and when it refuses a renewed one that must not keep it
+ * from TLS over TCP.
  */
+export function quicSecretName(certificate: CertificateName): string {
+  return `${certificate}/quic`;
+}
+
+export interface QuicListener {
+  readonly port: number;
+  /** Those of the `https` listener whose certificate exists and is one for QUIC. */
+  readonly serverNames: readonly ServerName[];
+  /** Whether the default certificate is one; else nobody answers other names. */
+  readonly hasDefault: boolean;
+}
+
+/** The listener without the chains that its matcher leads to (see `quicChain`). */
 export function quicListener(
-  { port }: Pick<Listener, 'port'>,
-  serverNames: readonly ServerName[],
+  { port, serverNames, hasDefault }: QuicListener,
   parts: ChainParts,
   binding: Binding,
 ): ListenerMessage {
-  const rejects = parts.tls.rejectsUnknownNames;
+  const rejects = parts.tls.rejectsUnknownNames || !hasDefault;
   const matcher = serverNameMatcher(serverNames, { rejects });
   return {
     name: QUIC_LISTENER,
@@ -61,7 +73,9 @@ function chain(name: string, certificate: CertificateName, { connectionManager, 
       typed_config: {
         '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.quic.v3.QuicDownstreamTransport',
         downstream_tls_context: {
-          common_tls_context: { tls_certificate_sds_secret_configs: [{ name: certificate, sds_config: ADS }] },
+          common_tls_context: {
+            tls_certificate_sds_secret_configs: [{ name: quicSecretName(certificate), sds_config: ADS }],
+          },
         },
         // A request in the first flight can be sent again by whoever saw it.
         enable_early_data: { value: false },

@@ -3,6 +3,7 @@ import type { envoy_extensions_transport_sockets_tls_v3_Secret as Secret } from 
 import { type Certificate, type CertificateName, DEFAULT_CERTIFICATE, type ProxyModel } from '../model/proxy-model.ts';
 import { encode } from './codec.ts';
 import type { Encoder } from './encoder.ts';
+import { quicSecretName } from './quic-listener.ts';
 import { contentVersion, type EncodedResource, EVERY_NAMESPACE, sameVersion } from './resource.ts';
 
 const SECRET = 'envoy.extensions.transport_sockets.tls.v3.Secret';
@@ -39,6 +40,31 @@ export function emitSecrets(
       const certificate = read(certificates, name);
       if (certificate === undefined || read(named, name) === undefined) return undefined;
       return transientResource(name, secretMessage(certificate), encoder);
+    },
+    sameVersion,
+  );
+}
+
+/**
+ * The same once more for the chains over QUIC, each under a name of its own.
+ * @param chains keyed by certificate
+ */
+export function emitQuicSecrets(
+  engine: Engine,
+  { certificates }: ProxyModel,
+  chains: Table<unknown>,
+  encoder: Encoder,
+): Table<EncodedResource> {
+  const byName = engine.group<unknown, true>('quic-secret-name', chains, (certificate) => [
+    [quicSecretName(certificate), true],
+  ]);
+  return engine.derive(
+    'quic-secret',
+    byName,
+    (name, read) => {
+      const [of = ''] = read(byName, name)?.keys() ?? [];
+      const certificate = read(certificates, of);
+      return certificate && transientResource(name, secretMessage({ ...certificate, name }), encoder);
     },
     sameVersion,
   );
@@ -88,7 +114,9 @@ export function transientResource(name: CertificateName, message: Secret, encode
 }
 
 function namespaceOf(name: CertificateName): string {
-  return name === DEFAULT_CERTIFICATE ? EVERY_NAMESPACE : name.slice(0, name.indexOf('/'));
+  return name === DEFAULT_CERTIFICATE || name === quicSecretName(DEFAULT_CERTIFICATE)
+    ? EVERY_NAMESPACE
+    : name.slice(0, name.indexOf('/'));
 }
 
 function namedSecret(name: string, pair: EncodedResource): EncodedResource {

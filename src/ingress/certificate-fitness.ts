@@ -28,6 +28,12 @@ export function findUnfitness(leaf: X509Certificate, key: KeyObject): string | u
   }
 }
 
+/** Whether TLS over TCP takes the key, and Envoy's QUIC does not. */
+export function isUnusual({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): boolean {
+  const { namedCurve = '' } = asymmetricKeyDetails ?? {};
+  return asymmetricKeyType !== 'rsa' && !['prime256v1', 'secp384r1'].includes(namedCurve);
+}
+
 function rsaUnfitness(key: KeyObject): string | undefined {
   const { modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {};
   if (modulusLength < MIN_RSA_BITS) return `holds an RSA key of ${modulusLength} bits; ${MIN_RSA_BITS} are needed`;

@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import type { Secret } from '../cluster/objects.ts';
 import { type Certificate, type CertificateName, PrivateKey } from '../model/proxy-model.ts';
-import { findUnfitness } from './certificate-fitness.ts';
+import { findUnfitness, isUnusual } from './certificate-fitness.ts';
 import { isDnsName } from './host.ts';
 
 export type ParsedCertificate = { readonly certificate: Certificate } | { readonly reason: string };
@@ -46,6 +46,7 @@ export function parsePair(name: CertificateName, chainPem: Uint8Array, keyPem: U
       name,
       chain: within(chainPem, chain.map((certificate) => certificate.toString()).join('')),
       key: new PrivateKey(within(keyPem, canonicalKey)),
+      ...(isUnusual(key) && { unusualKey: true }),
       dnsNames: dnsNamesOf(leaf),
       notAfter: leaf.validToDate.getTime(),
     },

@@ -331,6 +331,8 @@ export interface Certificate {
   readonly key: PrivateKey;
   /** DER: what the OCSP responder says of it, for clients that ask; only what has been checked and still holds. */
   readonly ocspResponse?: Uint8Array;
+  /** The key is neither RSA nor ECDSA on P-256 or P-384, which is all that HTTP/3 can be served with. */
+  readonly unusualKey?: true;
   /** DNS names of the certificate, lower case: exact, or with a one-label wildcard in front. */
   readonly dnsNames: readonly string[];
   /** Milliseconds since 1970. */

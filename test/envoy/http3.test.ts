@@ -1,4 +1,5 @@
 /** `--http3`, through a real Envoy, asked by another one. */
+import { X509Certificate } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -7,10 +8,10 @@ import { drainEnvoy } from '../../src/envoy/drain.ts';
 import type { BuildOptions } from '../../src/ingress/build.ts';
 import { type Backend, startBackend } from '../support/backend.ts';
 import { type Gateway, type GatewayOptions, startGateway } from '../support/gateway.ts';
-import { send, sendHttp2, sendTlsRaw } from '../support/http-client.ts';
+import { peerCertificate, send, sendHttp2, sendTlsRaw } from '../support/http-client.ts';
 import { type Http3Client, startHttp3Client } from '../support/http3-client.ts';
 import { configMap, ingress, type Manifest, service, tlsSecret } from '../support/manifests.ts';
-import { makePair, type Pair } from '../support/pki.ts';
+import { ed25519, makePair, type Pair } from '../support/pki.ts';
 import { type Services, soon, startServices } from './behaviour/cases.ts';
 
 /** That of a load balancer in front, say. */
@@ -245,6 +246,34 @@ describe('HTTP/3', () => {
     expect(await kept()).toBe(opened);
   });
 
+  test('is not served with a key that QUIC does not take, which TLS over TCP shows nevertheless', async () => {
+    const name = 'changing.example.com';
+    const [usual, unusual] = [await makePair([name]), await makePair([name], ed25519)];
+    const kept = async () => {
+      await client.send({ host: 'own.example.com' });
+      return await client.keptConnections();
+    };
+    await gateway.apply(tlsSecret('changing', usual), host(name, { secretName: 'changing' }));
+    const status = () =>
+      client.send({ host: name, fresh: true }).then(
+        (answer) => answer.status,
+        () => 'refused by the client',
+      );
+    await soon(status).toBe(200);
+    const opened = await kept();
+    const shown = async () => (await peerCertificate(gateway.httpsPort, name)).fingerprint256;
+    for (const [pair, outcome] of [
+      [unusual, 'refused by the client'],
+      [usual, 200],
+    ] as const) {
+      await gateway.apply(tlsSecret('changing', pair));
+      await soon(shown).toBe(new X509Certificate(pair.chain).fingerprint256);
+      await soon(status).toBe(outcome);
+    }
+    expect(await kept()).toBe(opened);
+    expect(gateway.events.filter(({ kind }) => kind === 'nack')).toEqual([]);
+  });
+
   test('is closed, and not told of, while the ConfigMap wants what QUIC has not', async () => {
     for (const [key, value] of [
       ['ssl-protocols', 'TLSv1.2'],
@@ -323,6 +352,30 @@ test('without --http3 nothing is open over UDP, and nobody is told of it', async
     const { headers } = await send({ port: gateway.httpsPort, tls: true, host: 'own.example.com' });
     expect(headers).not.toHaveProperty('alt-svc');
   } finally {
+    await gateway.close();
+  }
+});
+
+test('with a default certificate that QUIC does not take, names with another one are served, and nothing at all without such', async () => {
+  const unusual = await makePair(['default.example.com'], ed25519);
+  const gateway = await start({}, [tlsSecret('everybody', unusual)]);
+  const client = await startHttp3Client(gateway.httpsPort);
+  try {
+    expect(await isOpen(gateway.httpsPort)).toBe(false);
+    await gateway.apply(
+      tlsSecret('own', await makePair(['own.example.com'])),
+      host('own.example.com', { secretName: 'own' }),
+    );
+    const status = () =>
+      client.send({ host: 'own.example.com', fresh: true }).then(
+        (answer) => answer.status,
+        () => 'refused',
+      );
+    await soon(status).toBe(200);
+    await expect(client.send({ host: 'default.example.com', fresh: true })).rejects.toThrow('no answer over HTTP/3');
+    expect(gateway.events.filter(({ kind }) => kind === 'nack')).toEqual([]);
+  } finally {
+    await client.stop();
     await gateway.close();
   }
 });

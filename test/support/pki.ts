@@ -15,6 +15,7 @@ export const rsa2048 = {
   modulusLength: 2048,
   publicExponent: new Uint8Array([1, 0, 1]),
 };
+export const ed25519 = { name: 'Ed25519' };
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 export interface Pair {
@@ -27,9 +28,9 @@ export interface Pair {
 /** A self-signed certificate for these DNS names, P-256 unless said otherwise; each call makes a new one. */
 export async function makePair(
   names: readonly string[],
-  algorithm: typeof p256 | typeof rsa2048 = p256,
+  algorithm: typeof p256 | typeof rsa2048 | typeof ed25519 = p256,
 ): Promise<Pair> {
-  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  const keys = (await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair;
   const certificate = await X509CertificateGenerator.createSelfSigned(
     {
       name: `CN=${names[0] ?? 'nobody'}`,
