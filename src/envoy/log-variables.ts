@@ -7,17 +7,22 @@ import { INGRESS_METADATA } from './policies/log.ts';
 
 /**
  * `operator`: of Envoy, for values that are always there and that no client chooses. `cel`: an expression whose value is a string; the
- * value is missing where `when` does not hold; `client`: a client chose it, so it may hold anything.
+ * value is missing where `when` does not hold; `client`: a client chose it, so it may hold anything. `followedBy`: an operator behind it.
  * `missing`: Envoy does not know it.
  */
 type Form =
   | { readonly operator: string }
   | { readonly missing: true }
-  | { readonly cel: string; readonly when?: string; readonly client?: true };
+  | { readonly cel: string; readonly when?: string; readonly client?: true; readonly followedBy?: string };
 
 /** @see https://www.envoyproxy.io/docs/envoy/v1.40.0/intro/arch_overview/advanced/attributes */
 const WAS_SENT = "upstream.address != ''";
 const HAS_CLUSTER = 'has(xds.cluster_name)';
+
+/** Whatever a request says of itself. */
+const IS_OVER_TLS = 'has(connection.tls_version)';
+
+const CLIENT = '%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%';
 
 /** As nginx writes it. */
 const PROTOCOL = "(request.protocol in ['HTTP/2', 'HTTP/3'] ? request.protocol + '.0' : request.protocol)";
@@ -42,6 +47,8 @@ const FORMS: { readonly [N in LogVariableName]: Form | ((argument: string) => Fo
   best_http_host: { cel: `string(${BEST_HTTP_HOST})`, client: true },
   body_bytes_sent: { operator: '%BYTES_SENT%' },
   bytes_sent: { cel: 'string(response.total_size)' },
+  connection: { operator: '%CONNECTION_ID%' },
+  connection_requests: { missing: true },
   content_length: requestHeader('content-length'),
   content_type: requestHeader('content-type'),
   cookie: (name) => ({
@@ -49,11 +56,12 @@ const FORMS: { readonly [N in LogVariableName]: Form | ((argument: string) => Fo
     when: `'cookie' in request.headers && ('; ' + request.headers['cookie'].lowerAscii()).contains('; ${name.toLowerCase()}=')`,
     client: true,
   }),
+  geoip2: () => ({ missing: true }),
   host: { cel: `string(${asItCame('ingress.host', `${HOST_WITHOUT_PORT}.lowerAscii()`)})`, client: true },
   hostname: { operator: '%HOSTNAME%' },
   http: (name) => requestHeader(headerName(name)),
   http_host: { cel: `string(${asItCame('ingress.authority', 'request.host')})`, client: true },
-  https: { cel: "request.scheme == 'https' ? 'on' : ''" },
+  https: { cel: `${IS_OVER_TLS} ? 'on' : ''` },
   ingress_name: {
     cel: `xds.route_metadata.filter_metadata['${INGRESS_METADATA}']['ingress']`,
     when: `'${INGRESS_METADATA}' in xds.route_metadata.filter_metadata`,
@@ -61,14 +69,18 @@ const FORMS: { readonly [N in LogVariableName]: Form | ((argument: string) => Fo
   is_args: { cel: "request.query == '' ? '' : '?'" },
   msec: { operator: '%START_TIME(%s.%3f)%' },
   namespace: { cel: `${CLUSTER}.split('/')[0]`, when: HAS_CLUSTER },
+  pass_access_scheme: requestHeader('x-forwarded-proto'),
+  // Envoy takes no request before it has answered the last one.
+  pipe: { operator: '.' },
   proxy_add_x_forwarded_for: {
-    cel: `('${AS_IT_CAME}' in request.headers ? request.headers['${AS_IT_CAME}'] + ', ' : '') + request.headers['x-real-ip']`,
-    when: "'x-real-ip' in request.headers",
+    cel: `'${AS_IT_CAME}' in request.headers ? request.headers['${AS_IT_CAME}'] + ', ' : ''`,
     client: true,
+    followedBy: CLIENT,
   },
   proxy_alternative_upstream_name: { cel: `${HAS_CLUSTER} ? ${CANARY}.replace('/', '-') : ''` },
   proxy_upstream_name: { cel: `${CLUSTER}.replace('/', '-')`, when: HAS_CLUSTER },
-  remote_addr: { operator: '%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%' },
+  realip_remote_addr: { operator: '%DOWNSTREAM_DIRECT_REMOTE_ADDRESS_WITHOUT_PORT%' },
+  remote_addr: { operator: CLIENT },
   remote_port: { cel: 'string(source.port)' },
   remote_user: { missing: true },
   req_id: requestHeader('x-request-id'),
@@ -77,7 +89,7 @@ const FORMS: { readonly [N in LogVariableName]: Form | ((argument: string) => Fo
   request_method: { operator: '%REQ(:METHOD)%' },
   request_time: { cel: seconds('request.duration') },
   request_uri: { cel: `string(${REQUEST_URI})`, client: true },
-  scheme: { operator: '%REQ(X-FORWARDED-PROTO)%' },
+  scheme: { cel: `${IS_OVER_TLS} ? 'https' : 'http'` },
   sent_http: (name) => responseHeader(headerName(name)),
   server_addr: { operator: '%DOWNSTREAM_LOCAL_ADDRESS_WITHOUT_PORT%' },
   server_name: { cel: "xds.virtual_host_name == '*' ? '_' : xds.virtual_host_name" },
@@ -86,6 +98,12 @@ const FORMS: { readonly [N in LogVariableName]: Form | ((argument: string) => Fo
   service_name: { cel: `${CLUSTER}.split('/')[1]`, when: HAS_CLUSTER },
   service_port: { cel: `${CLUSTER}.split('/')[2]`, when: HAS_CLUSTER },
   ssl_cipher: { operator: '%DOWNSTREAM_TLS_CIPHER%' },
+  ssl_client_s_dn: {
+    cel: 'connection.subject_peer_certificate',
+    when: "has(connection.subject_peer_certificate) && connection.subject_peer_certificate != ''",
+    client: true,
+  },
+  ssl_client_verify: { cel: "(connection.mtls ? 'SUCCESS' : 'NONE')", when: IS_OVER_TLS },
   ssl_protocol: { operator: '%DOWNSTREAM_TLS_VERSION%' },
   ssl_server_name: {
     cel: 'connection.requested_server_name',
@@ -97,6 +115,9 @@ const FORMS: { readonly [N in LogVariableName]: Form | ((argument: string) => Fo
   time_iso8601: { operator: '%START_TIME(%Y-%m-%dT%H:%M:%S%Ez)%' },
   time_local: { operator: '%START_TIME(%d/%b/%Y:%H:%M:%S %z)%' },
   upstream_addr: { cel: 'upstream.address', when: WAS_SENT },
+  upstream_bytes_received: { operator: '%UPSTREAM_WIRE_BYTES_RECEIVED%' },
+  upstream_bytes_sent: { operator: '%UPSTREAM_WIRE_BYTES_SENT%' },
+  upstream_cache_status: { missing: true },
   upstream_connect_time: { missing: true },
   upstream_header_time: { cel: seconds('response.backend_latency'), when: 'has(response.backend_latency)' },
   upstream_http: (name) => responseHeader(headerName(name)),
@@ -114,7 +135,7 @@ export function logOperator({ variable, argument = '' }: LogVariable, how: LogEs
   const instead = how === 'default' ? '-' : '';
   if ('missing' in form) return instead;
   const value = form.client ? escaped(form.cel, how) : form.cel;
-  return cel(form.when === undefined ? value : `${form.when} ? ${value} : '${instead}'`);
+  return cel(form.when === undefined ? value : `${form.when} ? ${value} : '${instead}'`) + (form.followedBy ?? '');
 }
 
 /** What cannot be evaluated is written as `-`. */

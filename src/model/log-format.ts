@@ -1,7 +1,7 @@
 /** The format of a line of the access log: text and variables of nginx. */
 export type LogFormat = readonly (string | LogVariable)[];
 
-/** `argument` is what follows `http_`, `arg_`, `cookie_`, `sent_http_` or `upstream_http_`. */
+/** `argument` is what follows `http_`, `arg_`, `cookie_`, `sent_http_`, `upstream_http_` or `geoip2_`. */
 export interface LogVariable {
   readonly variable: LogVariableName;
   readonly argument?: string;
@@ -13,6 +13,8 @@ export const logVariableNames = [
   'best_http_host',
   'body_bytes_sent',
   'bytes_sent',
+  'connection',
+  'connection_requests',
   'content_length',
   'content_type',
   'host',
@@ -23,9 +25,12 @@ export const logVariableNames = [
   'is_args',
   'msec',
   'namespace',
+  'pass_access_scheme',
+  'pipe',
   'proxy_add_x_forwarded_for',
   'proxy_alternative_upstream_name',
   'proxy_upstream_name',
+  'realip_remote_addr',
   'remote_addr',
   'remote_port',
   'remote_user',
@@ -43,12 +48,17 @@ export const logVariableNames = [
   'service_name',
   'service_port',
   'ssl_cipher',
+  'ssl_client_s_dn',
+  'ssl_client_verify',
   'ssl_protocol',
   'ssl_server_name',
   'status',
   'time_iso8601',
   'time_local',
   'upstream_addr',
+  'upstream_bytes_received',
+  'upstream_bytes_sent',
+  'upstream_cache_status',
   'upstream_connect_time',
   'upstream_header_time',
   'upstream_response_length',
@@ -60,6 +70,7 @@ export const logVariableNames = [
   'http',
   'sent_http',
   'upstream_http',
+  'geoip2',
 ] as const;
 
 export type LogVariableName = (typeof logVariableNames)[number];
@@ -84,6 +95,7 @@ const WITH_ARGUMENT = [
   'http',
   'arg',
   'cookie',
+  'geoip2',
 ] as const satisfies readonly LogVariableName[];
 
 /** `log_format` of nginx. A variable that is not known is named, not passed on. */

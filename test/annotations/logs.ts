@@ -95,6 +95,8 @@ const JSON_FORMAT = JSON.stringify({
   type: '$sent_http_content_type',
   proto: '$server_protocol $scheme',
   percent: '100%',
+  tls: '$https $ssl_client_verify $ssl_client_s_dn$geoip2_city_country_code$upstream_cache_status',
+  way: '$proxy_add_x_forwarded_for $realip_remote_addr $pass_access_scheme $pipe',
 });
 
 /** Longer than what an expression of Envoy's log may hold. */
@@ -217,6 +219,16 @@ export const logTables: readonly AnnotationTable[] = [
             'names of parameters and cookies in any case',
             { url: `http://plain.${DOMAIN}/?ba=2&A=1`, headers: { cookie: 'SESSION=s2' } },
             { arg: '1', cookie: 's2' },
+          ),
+          ofJson(
+            'what the proxy answers by itself',
+            { url: `http://nobody.${DOMAIN}/`, headers: { 'x-forwarded-for': '192.0.2.1', 'x-real-ip': '192.0.2.9' } },
+            { tls: '  ', way: '192.0.2.1, 127.0.0.1 127.0.0.1 http .' },
+          ),
+          ofJson(
+            'over TLS, whatever a request says',
+            { url: `https://plain.${DOMAIN}/`, headers: { 'x-forwarded-proto': 'http' } },
+            { tls: 'on NONE ', way: '127.0.0.1 127.0.0.1 https .', proto: 'HTTP/1.1 https' },
           ),
           ofJson('what is missing is empty', { url: `http://plain.${DOMAIN}/` }, { args: '', cookie: '', arg: '' }),
         ],

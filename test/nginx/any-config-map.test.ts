@@ -84,7 +84,7 @@ async function expectAllAccepted(all: readonly Data[]) {
     await Promise.all(all.slice(index, index + 2).map((data) => expectAccepted(data)));
 }
 
-test('every key with every value', { timeout: 180_000 }, () => expectAllAccepted(everyKeyWithEveryValue()));
+test('every key with every value', { timeout: 240_000 }, () => expectAllAccepted(everyKeyWithEveryValue()));
 
 test('a few keys at a time', { timeout: 60_000 }, () => expectAllAccepted(fewKeys(60, SEED)));
 

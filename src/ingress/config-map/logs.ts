@@ -1,5 +1,5 @@
 /** What is written about requests. */
-import { DEFAULT_LOG_FORMAT, DEFAULT_LOG_TEXT } from '../../model/log-format.ts';
+import { DEFAULT_LOG_FORMAT, DEFAULT_LOG_TEXT, type LogFormat } from '../../model/log-format.ts';
 import { DEFAULT_STREAM_LOG_FORMAT, DEFAULT_STREAM_LOG_TEXT } from '../../model/stream-log-format.ts';
 import { anyText, boolean, choice, integer } from '../declaration/codecs.ts';
 import { configMapKeys } from '../declaration/config-map-key.ts';
@@ -65,9 +65,11 @@ export const logKeys = configMapKeys({
       'What is written about a request: text with variables of nginx. With a variable that is not known the default stays.',
     example: '$remote_addr "$request" $status $request_time $req_id',
     envoy: approximated(
-      'Envoy knows nothing of `$remote_user` and `$upstream_connect_time`, which are written as missing; of several tries the last one is written.',
+      'Envoy knows nothing of `$remote_user`, `$upstream_connect_time`, `$connection_requests`, `$upstream_cache_status` and `$geoip2_…`, which are written as missing; of several tries the last one is written.',
     ),
-    nginx: HONOURED,
+    nginx: approximated('`$geoip2_…` is written as missing.', (format: LogFormat) =>
+      format.some((part) => typeof part !== 'string' && part.variable === 'geoip2'),
+    ),
   },
   'log-format-escape-json': {
     ...both,

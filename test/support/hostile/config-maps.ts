@@ -1,11 +1,14 @@
 /** ConfigMaps with whatever users could write: every key with each of many values, and a few keys at a time. */
 import fc from 'fast-check';
 import { configMapKeys } from '../../../src/ingress/config-map/keys.ts';
+import { logVariableNames } from '../../../src/model/log-format.ts';
 
 type Data = Readonly<Record<string, string>>;
 
 const many = <T>(count: number, one: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => one(index));
+
+const TAKES_ARGUMENT: ReadonlySet<string> = new Set(['arg', 'cookie', 'http', 'sent_http', 'upstream_http', 'geoip2']);
 
 const NUMBERS: readonly string[] = [
   ...['0', '1', '2', '3', '63', '64', '65', '100', '301', '404', '499', '511', '512', '1023', '1024', '4095', '4096'],
@@ -104,6 +107,7 @@ const PATTERNS: readonly string[] = [
 
 /** Formats and templates of two proxies. */
 const FORMATS: readonly string[] = [
+  logVariableNames.map((name) => `$${name}${TAKES_ARGUMENT.has(name) ? '_a' : ''}`).join(' '),
   ...[
     '$',
     '$$',
