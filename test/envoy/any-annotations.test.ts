@@ -12,7 +12,7 @@ const INGRESSES = 24;
 let gateway: Gateway;
 beforeAll(async () => {
   gateway = await startGateway({
-    build: { configMap: 'default/config' },
+    build: { configMap: 'default/config', sslPassthrough: true },
     manifests: [
       service('web'),
       service('api'),
