@@ -11,7 +11,7 @@ import { createMetrics } from '../src/console/metrics.ts';
 import { diagnosticCodes } from '../src/model/diagnostic.ts';
 import { type Difference, differences } from '../test/parity/differences.ts';
 import { nginxTemplatePage } from './nginx-template.ts';
-import { annotationsPage, configMapPage, readmeWithCoverage } from './option-pages.ts';
+import { annotationsPage, configMapPage, logVariablesPage, readmeWithCoverage } from './option-pages.ts';
 
 /** Name of the file in docs/ → its text. */
 export const documents: Readonly<Record<string, () => string | Promise<string>>> = {
@@ -21,6 +21,7 @@ export const documents: Readonly<Record<string, () => string | Promise<string>>>
   'diagnostics.md': diagnostics,
   'differences.md': differencesPage,
   'flags.md': flags,
+  'log-variables.md': logVariablesPage,
   'metrics.md': metrics,
   'nginx-template.md': nginxTemplatePage,
 };

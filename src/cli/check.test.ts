@@ -122,10 +122,10 @@ describe('check', () => {
       ['proxy-connect-timeout', 'honoured'],
       ['proxy-read-timeout', 'invalid'],
     ]);
-    expect(report.totals.ingresses).toEqual({ served: 1, held: 0, refused: 1, 'not ours': 1 });
+    expect(report.totals.ingresses).toEqual({ served: 1, closed: 0, held: 0, refused: 1, 'not ours': 1 });
     const [finding] = report.findings.filter(({ code: id }) => id === 'AnnotationUnknown');
     expect(finding).toMatchObject({ source: { line: 9 }, message: expect.stringContaining('proxy-read-timeout?') });
-    expect(report.absent.map(({ code: id }) => id)).toEqual(['ServiceNotFound']);
+    expect(report.absent.map(({ code: id }) => id)).toEqual(['ServiceNotFound', 'IngressClassMissing']);
   });
 
   test('a Service that the folder does not hold is no failure, nor is what is only worth a warning', async () => {
@@ -192,6 +192,24 @@ describe('check', () => {
     const { stdout } = await checkText(all.map((one) => JSON.stringify(one)).join('\n---\n'));
     expect(stdout).toMatch(/^7 annotations: 4 honoured, 3 approximated$/m);
     expect(stdout.match(/^ {2}rewrite-target \(2 Ingresses\): /gm)).toHaveLength(1);
+  });
+
+  test('tells what is closed, what is not there, and of a ConfigMap that nobody has named', async () => {
+    const controller = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'controller' },
+      data: { 'use-gzip': 'true' },
+    };
+    const closed = ingress('closed', { 'auth-url': 'http://auth.example.com/' });
+    const { spec, ...rest } = ingress('other', {});
+    const other = { ...rest, spec: { ...spec, ingressClassName: 'public' } };
+    const { stdout } = await checkText([closed, other, controller].map((one) => JSON.stringify(one)).join('\n---\n'));
+    expect(stdout).toMatch(/^Ingress default\/closed: closed$/m);
+    expect(stdout).toMatch(/^2 Ingresses: 1 closed, 1 not ours$/m);
+    expect(stdout).toContain('--configmap default/controller lets it count');
+    const absent = stdout.slice(stdout.indexOf('Not among the manifests:'));
+    expect(absent).toContain('IngressClass "public" does not exist');
   });
 
   test('as Markdown: a table for each part', async () => {

@@ -3,6 +3,7 @@ import {
   asSecret,
   type Field,
   member,
+  note,
   readList,
   readMap,
   readOneOf,
@@ -90,5 +91,19 @@ function bytesOf(buffer: Buffer): Uint8Array {
 /** `binaryData` is not read. */
 export function decodeConfigMap(root: Field, meta: ObjectMeta): ConfigMap {
   warnUnknown(root, [...TOP_LEVEL, 'data', 'binaryData', 'immutable']);
-  return { kind: 'ConfigMap', ...meta, data: readTextMap(member(root, 'data')) };
+  const data = member(root, 'data');
+  const entries = Object.keys(readMap(data)).map((name) => [name, readScalar(member(data, name))] as const);
+  return { kind: 'ConfigMap', ...meta, data: Object.fromEntries(entries) };
+}
+
+/**
+ * A number, or true and false, without quotes counts as if it had them: an API server refuses such a ConfigMap, but without it what
+ * protects every backend would be open.
+ */
+function readScalar(field: Field): string {
+  const { value } = field;
+  if (typeof value !== 'boolean' && typeof value !== 'number') return readText(field) ?? '';
+  const message = `The value ${value} is not text, so that no cluster takes it; it counts as "${value}", and belongs in quotes`;
+  note(field, { severity: 'warning', code: 'ValueNotText', message });
+  return String(value);
 }

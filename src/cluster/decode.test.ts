@@ -239,13 +239,17 @@ describe('Service, Secret, ConfigMap, IngressClass', () => {
     expect(other).toBe('error stringData.b: The value is a number; a string (in quotes) is expected');
   });
 
-  it('reads ConfigMaps and refuses values that are no text', () => {
+  it('reads ConfigMaps, also values without quotes, and refuses values that are no text', () => {
     const raw = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c' } };
     expect(decode({ ...raw, data: { a: '1' }, binaryData: { b: 'AA==' } }).objects).toMatchObject([
       { data: { a: '1' } },
     ]);
+    expect(decode({ ...raw, data: { a: true, b: 8 } }).objects).toMatchObject([{ data: { a: 'true', b: '8' } }]);
     expect(problemsOf({ ...raw, data: { a: true } })).toEqual([
-      'error data.a: true is a boolean; a string (in quotes) is expected',
+      'warning data.a: The value true is not text, so that no cluster takes it; it counts as "true", and belongs in quotes',
+    ]);
+    expect(problemsOf({ ...raw, data: { a: ['x'] } })).toEqual([
+      'error data.a: The value is a list; a string is expected',
     ]);
   });
 

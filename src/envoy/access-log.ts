@@ -19,13 +19,13 @@ export interface AccessLogOptions {
 
 /** One line for each connection of a TCP service, or session of a UDP service: what one client port sent and received. */
 export function streamAccessLog(format: StreamLogFormat, listener: Omit<StreamListener, 'port'>): AccessLog {
-  return stdoutLog(streamLine(format, listener));
+  return stdoutLog(streamLine(format, listener), true);
 }
 
 /** One line for each request. */
 export function accessLog({ format, escape: how, skip }: RequestLog): AccessLog {
   const line = format.map((part) => (typeof part === 'string' ? literal(part) : logOperator(part, how))).join('');
-  return { ...stdoutLog(line), filter: isLogged(skip) };
+  return { ...stdoutLog(line, how === 'default'), filter: isLogged(skip) };
 }
 
 /** Not what a route says is not to be logged, nor the paths that are skipped. */
@@ -46,7 +46,7 @@ const IS_LOGGED_ROUTE: AccessLogFilter = {
 };
 
 /** To Envoy's open standard output, not to /dev/stdout, which an unprivileged process may not be able to open. */
-function stdoutLog(line: string): AccessLog {
+function stdoutLog(line: string, showsMissing: boolean): AccessLog {
   return {
     name: 'envoy.access_loggers.stdout',
     typed_config: {
@@ -54,6 +54,8 @@ function stdoutLog(line: string): AccessLog {
       log_format: {
         text_format_source: { inline_string: `${line}\n` },
         formatters: [CEL_FORMATTER],
+        // As `-` or as nothing.
+        ...(!showsMissing && { omit_empty_values: true }),
       },
     },
   };

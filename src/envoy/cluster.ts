@@ -8,12 +8,12 @@ import type { Cluster, ClusterPolicy } from '../model/proxy-model.ts';
 import type { UpstreamSettings } from '../model/settings.ts';
 import { ADS } from './config-source.ts';
 import { loadBalancing } from './load-balancing.ts';
-import { mirrorClusterMessage } from './mirror-cluster.ts';
-import { type DnsOptions, resolvedName } from './resolved-name.ts';
+import { type ClusterOptions, mirrorClusterMessage } from './mirror-cluster.ts';
+import { resolvedName } from './resolved-name.ts';
 import { httpProtocolOptions } from './upstream-protocol.ts';
 import { tlsToBackend } from './upstream-tls.ts';
 
-export function clusterMessage(cluster: Cluster, settings: UpstreamSettings, options: DnsOptions): ClusterMessage {
+export function clusterMessage(cluster: Cluster, settings: UpstreamSettings, options: ClusterOptions): ClusterMessage {
   if (cluster.kind === 'mirror') return mirrorClusterMessage(cluster, settings, options);
   const { name, policy } = cluster;
   const where =

@@ -111,14 +111,14 @@ function emitClusters(
   encoder: Encoder,
 ) {
   // A unit of its own, so that other settings reach no cluster.
-  const upstream = engine.derive(
-    'upstream-settings',
-    settings,
-    (name, read) => existing(read, settings, name).upstream,
-  );
+  const used = engine.derive('upstream-settings', settings, (name, read) => {
+    const { upstream, tracing } = existing(read, settings, name);
+    return { upstream, traces: tracing !== undefined };
+  });
   return deriveResource(engine, 'cluster-resource', clusters, (name, read) => {
     const cluster = existing(read, clusters, name);
-    const message = clusterMessage(cluster, existing(read, upstream, SETTINGS), options);
+    const { upstream, traces } = existing(read, used, SETTINGS);
+    const message = clusterMessage(cluster, upstream, { ...options, traces });
     const bytes = encoder.encode('envoy.config.cluster.v3.Cluster', message, name);
     const secrets = secretsOf(cluster.policy);
     return encodedResource(name, bytes, {

@@ -114,6 +114,7 @@ const FORMS: { readonly [N in LogVariableName]: Form | ((argument: string) => Fo
   status: { cel: "has(response.code) ? string(response.code) : '499'" },
   time_iso8601: { operator: '%START_TIME(%Y-%m-%dT%H:%M:%S%Ez)%' },
   time_local: { operator: '%START_TIME(%d/%b/%Y:%H:%M:%S %z)%' },
+  trace_id: { operator: '%TRACE_ID%' },
   upstream_addr: { cel: 'upstream.address', when: WAS_SENT },
   upstream_bytes_received: { operator: '%UPSTREAM_WIRE_BYTES_RECEIVED%' },
   upstream_bytes_sent: { operator: '%UPSTREAM_WIRE_BYTES_SENT%' },

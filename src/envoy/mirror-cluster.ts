@@ -18,6 +18,8 @@ export const COPY_HEADERS = {
   host: 'x-copy-host',
   forwardedFor: 'x-copy-forwarded-for',
   body: 'x-copy-body',
+  traceparent: 'x-copy-traceparent',
+  tracestate: 'x-copy-tracestate',
 } as const;
 
 /** Bounds what a target that is slow can hold of memory; what is beyond is not copied. */
@@ -27,7 +29,7 @@ const MOST_COPIES = 128;
  * A body is held until it is complete: a target that takes it slowly would otherwise slow down the client as well. One that is too
  * large for the buffer ends the copy.
  */
-const SCRIPT = `
+const script = (traces: boolean) => `
 local function take(headers, name)
   local value = headers:get(name)
   headers:remove(name)
@@ -44,10 +46,19 @@ function envoy_on_request(handle)
   local host = take(headers, "${COPY_HEADERS.host}")
   local client = take(headers, "${COPY_HEADERS.forwardedFor}")
   local body = take(headers, "${COPY_HEADERS.body}")
+  local traceparent = take(headers, "${COPY_HEADERS.traceparent}")
+  local tracestate = take(headers, "${COPY_HEADERS.tracestate}")
   headers:replace(":path", (path:gsub("[^\\33-\\126]", escaped)))
   if host ~= nil then headers:replace(":authority", host) end
   headers:remove("x-forwarded-for")
   if client ~= nil then headers:add("x-forwarded-for", client) end
+  local told = headers:get("traceparent")
+  if ${traces} and told ~= nil and told:sub(-2) == "00" then
+    headers:remove("traceparent")
+    headers:remove("tracestate")
+    if traceparent ~= nil then headers:add("traceparent", traceparent) end
+    if tracestate ~= nil then headers:add("tracestate", tracestate) end
+  end
   headers:remove("x-envoy-internal")
   headers:remove("x-envoy-expected-rq-timeout-ms")
   if body == "whole" then
@@ -59,12 +70,12 @@ function envoy_on_request(handle)
 end
 `;
 
-const FILTERS: readonly HttpFilter[] = [
+const filters = (traces: boolean): readonly HttpFilter[] => [
   {
     name: 'copy',
     typed_config: {
       '@type': 'type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua',
-      default_source_code: { inline_string: SCRIPT },
+      default_source_code: { inline_string: script(traces) },
     },
   },
   {
@@ -73,11 +84,16 @@ const FILTERS: readonly HttpFilter[] = [
   },
 ];
 
+export interface ClusterOptions extends DnsOptions {
+  /** Whether the tracer of Envoy tells backends, and so copies, of spans; of one that is not sampled a copy is not told. */
+  readonly traces: boolean;
+}
+
 /** Where copies of requests go. */
 export function mirrorClusterMessage(
   { name, target }: Extract<Cluster, { kind: 'mirror' }>,
   settings: UpstreamSettings,
-  options: DnsOptions,
+  options: ClusterOptions,
 ): ClusterMessage {
   const { hostname, port, tls } = target;
   const most = { value: MOST_COPIES };
@@ -96,7 +112,7 @@ export function mirrorClusterMessage(
     typed_extension_protocol_options: {
       'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': {
         ...httpProtocolOptions({}, settings),
-        http_filters: FILTERS,
+        http_filters: filters(options.traces),
       },
     },
     ...(tls && {

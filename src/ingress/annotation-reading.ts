@@ -6,6 +6,7 @@ import { CONTROL_CHARACTERS, contentOf } from './declaration/content.ts';
 import { isEffective, type ProxyName, type Support, supportOf } from './declaration/support.ts';
 import { quote } from './diagnose.ts';
 import { legacyAdvice } from './legacy-annotations.ts';
+import { nearestName } from './nearest-name.ts';
 
 /** One annotation of our prefix that has content, or one whose prefix was meant to be ours. */
 export interface AnnotationReading {
@@ -127,7 +128,10 @@ export function protectionOf({ declaration, outcome }: AnnotationReading): 'path
 
 function undeclared(name: string): AnnotationOutcome {
   const advice = legacyAdvice(name);
-  return advice === undefined ? { kind: 'unknown', ...suggest(name) } : { kind: 'legacy', advice };
+  const suggestion = nearestName(name, annotationNames);
+  return advice === undefined
+    ? { kind: 'unknown', ...(suggestion !== undefined && { suggestion }) }
+    : { kind: 'legacy', advice };
 }
 
 /** A key of ours whose prefix holds a slip. Prefixes that differ in digits alone are those of several controllers. */
@@ -142,14 +146,3 @@ function misspelt(key: string, prefix: string): string | undefined {
 }
 
 const MAX_SLIPS = 2;
-
-/** A name is taken for a misspelt one if so few characters of it differ. */
-function suggest(name: string): { readonly suggestion?: string } {
-  if (name.length > MAX_NAME_LENGTH) return {};
-  const best = annotationNames
-    .map((known) => ({ known, distance: distance(name, known) }))
-    .reduce((a, b) => (b.distance < a.distance ? b : a), { known: '', distance: Number.POSITIVE_INFINITY });
-  return best.distance <= Math.max(1, Math.floor(name.length / 5)) ? { suggestion: best.known } : {};
-}
-
-const MAX_NAME_LENGTH = 64;

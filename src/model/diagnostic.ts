@@ -44,6 +44,9 @@ export const diagnosticCodes = {
   ApiServerRefuses: 'The API server refuses to list or watch a kind; the message says what to grant.',
   // Ingress
   IngressClassForeign: 'The Ingress belongs to another class and is not served.',
+  ConfigMapNotNamed:
+    'A ConfigMap looks like that of the controller, and no `--configmap` names it, so it has no effect.',
+  ValueNotText: 'A value of a ConfigMap is a number, or true or false, without quotes; it counts as text.',
   IngressClassMissing: 'The Ingress names no class, or one that does not exist, and is not served.',
   IngressRefused: 'The Ingress holds something for which it is refused as a whole; it is not served.',
   IngressHeld: 'A change of the Ingress is refused as a whole; the version before it stays in force.',

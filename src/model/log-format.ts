@@ -55,6 +55,7 @@ export const logVariableNames = [
   'status',
   'time_iso8601',
   'time_local',
+  'trace_id',
   'upstream_addr',
   'upstream_bytes_received',
   'upstream_bytes_sent',
@@ -78,6 +79,8 @@ export type LogVariableName = (typeof logVariableNames)[number];
 /** Other names of the same. */
 const ALIASES: Readonly<Record<string, LogVariableName>> = {
   document_uri: 'uri',
+  opentelemetry_trace_id: 'trace_id',
+  otel_trace_id: 'trace_id',
   proxy_protocol_addr: 'remote_addr',
   query_string: 'args',
   request_id: 'req_id',
@@ -98,6 +101,11 @@ const WITH_ARGUMENT = [
   'geoip2',
 ] as const satisfies readonly LogVariableName[];
 
+/** Every name that a format may hold; `…` stands for the name of a header, argument or cookie. */
+export const logVariables: readonly string[] = Object.keys(NAMES)
+  .map((name) => ((WITH_ARGUMENT as readonly string[]).includes(name) ? `${name}_…` : name))
+  .toSorted();
+
 /** `log_format` of nginx. A variable that is not known is named, not passed on. */
 export function parseLogFormat(text: string): ParsedFormat<LogVariable> {
   return parseFormat(text, variableOf);
@@ -113,14 +121,22 @@ const MAX_ARGUMENT = 128;
 export function parseFormat<V>(text: string, variableOf: (name: string) => V | undefined): ParsedFormat<V> {
   if (text.length > MAX_LENGTH) return { reason: `has more than ${MAX_LENGTH} characters` };
   const parts: (string | V)[] = [];
+  const unknown = new Set<string>();
   let end = 0;
   for (const match of text.matchAll(/\$(?:\{(\w+)\}|(\w+))/g)) {
     const name = match[1] ?? match[2] ?? '';
     const variable = variableOf(name);
-    if (variable === undefined) return { reason: `holds the variable $${name}, which no proxy here can log` };
+    if (variable === undefined) {
+      unknown.add(`$${name}`);
+      continue;
+    }
     if (match.index > end) parts.push(text.slice(end, match.index));
     parts.push(variable);
     end = match.index + match[0].length;
+  }
+  if (unknown.size > 0) {
+    const what = unknown.size === 1 ? 'the variable' : 'the variables';
+    return { reason: `holds ${what} ${[...unknown].join(', ')}, which no proxy here can log` };
   }
   if (end < text.length) parts.push(text.slice(end));
   return { value: parts };

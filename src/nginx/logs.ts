@@ -32,8 +32,8 @@ function expanded(format: LogFormat, escaping: LogEscape): Expanded {
     format.map((part) => {
       if (typeof part === 'string') return part;
       const { variable, argument } = part;
-      // Of a module that is not there.
-      if (variable === 'geoip2') return escaping === 'default' ? '-' : '';
+      // Of modules that are not there.
+      if (variable === 'geoip2' || variable === 'trace_id') return escaping === 'default' ? '-' : '';
       return {
         variable: argument === undefined ? (names[variable] ?? variable) : `${variable}_${argument.toLowerCase()}`,
       };

@@ -6,7 +6,7 @@ import { type ConfigMapKeyName, configMapKeys } from '../../ingress/config-map/k
 import { readConfigMap } from '../../ingress/config-map/reading.ts';
 import { type ProxyName, supportOf } from '../../ingress/declaration/support.ts';
 import type { Diagnostic, DiagnosticCode } from '../../model/diagnostic.ts';
-import { type ObjectKey, objectKey } from '../../model/object-ref.ts';
+import { type ObjectKey, objectKey, objectRef } from '../../model/object-ref.ts';
 
 /** `invalid`: the value cannot be read. `removed`: ingress-nginx itself gave it up. */
 export const keyStates = ['honoured', 'approximated', 'refused', 'planned', 'invalid', 'removed', 'unknown'] as const;
@@ -23,8 +23,8 @@ export interface KeyReport {
 
 export interface IngressReport {
   readonly ingress: ObjectKey;
-  /** `held`: a former version is. Only of a cluster. */
-  readonly state: 'served' | 'held' | 'refused' | 'not ours';
+  /** `closed`: with 503 on every path of it. `held`: a former version is served. Only of a cluster. */
+  readonly state: 'served' | 'closed' | 'held' | 'refused' | 'not ours';
   readonly annotations: readonly KeyReport[];
 }
 
@@ -66,9 +66,10 @@ export interface CheckedWorld {
 
 /** What a folder of Ingresses alone does not hold. */
 const ABSENT: ReadonlySet<DiagnosticCode> = new Set<DiagnosticCode>([
+  'IngressClassMissing',
+  'SecretNotFound',
   'ServiceNotFound',
   'ServiceWithoutEndpoints',
-  'SecretNotFound',
 ]);
 
 const CLOSED = 'what it protects answers 503';
@@ -86,10 +87,14 @@ export function checkReport(world: CheckedWorld): CheckReport {
     if (ingress === undefined) return { ingress: key, state: 'refused', annotations: [] };
     const read = readAnnotations(ingress.annotations, annotationsPrefix, proxy);
     readings.set(key, read);
-    return { ingress: key, state: states(key), annotations: read.map(keyReport) };
+    const ingressState = states(key);
+    const isRefused = ingressState === 'refused';
+    return { ingress: key, state: ingressState, annotations: read.map((reading) => keyReport(reading, isRefused)) };
   });
   const data = configMap === undefined ? undefined : state.configMaps.get(configMap)?.data;
-  const sorted = diagnostics.toSorted((a, b) => RANKS[a.severity] - RANKS[b.severity] || comparePlace(a, b));
+  const sorted = [...diagnostics, ...(configMap === undefined ? unnamedConfigMaps(state) : [])].toSorted(
+    (a, b) => RANKS[a.severity] - RANKS[b.severity] || comparePlace(a, b),
+  );
   const isAbsent = ({ code }: Diagnostic) => fromFolder && ABSENT.has(code);
   const findings = sorted.filter((diagnostic) => !isAbsent(diagnostic));
   return {
@@ -102,6 +107,16 @@ export function checkReport(world: CheckedWorld): CheckReport {
     quirks: quirksOf([...readings.values()]),
     totals: totalsOf(ingresses, findings),
   };
+}
+
+/** ConfigMaps that hold keys of ours, and are not read because nobody has named one. */
+function unnamedConfigMaps({ configMaps }: ClusterState): Diagnostic[] {
+  return [...configMaps.keys()].toSorted().flatMap((key): Diagnostic[] => {
+    const known = Object.keys(configMaps.get(key)?.data ?? {}).filter((name) => Object.hasOwn(configMapKeys, name));
+    if (known.length === 0) return [];
+    const message = `it holds ${known.slice(0, 3).join(', ')}${known.length > 3 ? ' and more' : ''} like that of the controller; --configmap ${key} lets it count`;
+    return [{ severity: 'warning', code: 'ConfigMapNotNamed', ref: objectRef('ConfigMap', key), message }];
+  });
 }
 
 /** In the order of the files; equal places stay in the order in which they came. */
@@ -128,11 +143,14 @@ function statesOf({ build, diagnostics }: CheckedWorld): (key: ObjectKey) => Ing
   return (key) => {
     if (foreign.has(key)) return 'not ours';
     if (held.has(key)) return 'held';
-    return build.servedIngresses.get(key)?.served === undefined ? 'refused' : 'served';
+    const served = build.servedIngresses.get(key)?.served;
+    if (served === undefined) return 'refused';
+    return served.protections.length > 0 ? 'closed' : 'served';
   };
 }
 
-function keyReport(reading: AnnotationReading): KeyReport {
+/** @param isRefused whether nothing of the Ingress is served, so that nothing of it is closed either. */
+function keyReport(reading: AnnotationReading, isRefused: boolean): KeyReport {
   const { key, text, outcome } = reading;
   // As written, which may be an older name.
   const name = key.slice(key.indexOf('/') + 1);
@@ -147,7 +165,8 @@ function keyReport(reading: AnnotationReading): KeyReport {
       const { support } = outcome;
       if (support.state === 'approximated') return report(support.state, support.how);
       if (support.state === 'refused') return report(support.state, support.why);
-      if (support.state === 'planned' && protectionOf(reading) !== undefined) return report('planned', CLOSED);
+      if (support.state === 'planned' && !isRefused && protectionOf(reading) !== undefined)
+        return report('planned', CLOSED);
       return report(support.state);
     }
     case 'invalid':
@@ -186,7 +205,7 @@ function quirksOf(all: readonly (readonly AnnotationReading[])[]): Quirk[] {
 }
 
 function totalsOf(ingresses: readonly IngressReport[], findings: readonly Diagnostic[]): Totals {
-  const states = { served: 0, held: 0, refused: 0, 'not ours': 0 };
+  const states = { served: 0, closed: 0, held: 0, refused: 0, 'not ours': 0 };
   const annotations = Object.fromEntries(keyStates.map((state) => [state, 0])) as Record<KeyState, number>;
   const severities = { error: 0, warning: 0, info: 0 };
   for (const { state, annotations: keys } of ingresses) {

@@ -1,3 +1,4 @@
+import { STDIN } from '../../files/scan.ts';
 import { type Diagnostic, diagnosticCodes } from '../../model/diagnostic.ts';
 import { describeRef } from '../../model/object-ref.ts';
 import { version } from '../version.ts';
@@ -30,15 +31,17 @@ export function checkSarif({ findings, absent }: CheckReport): string {
 
 function result({ severity, code, message, ref, field, source }: Diagnostic, ruleIndex: number) {
   const about = [ref && describeRef(ref), field].filter(Boolean).join(' ');
+  // The standard input is no place that a code host could show.
+  const hasFile = source !== undefined && source.file !== STDIN;
   return {
     ruleId: code,
     ruleIndex,
     level: LEVELS[severity],
     message: { text: about === '' ? message : `${about}: ${message}` },
-    ...((source !== undefined || about !== '') && {
+    ...((hasFile || about !== '') && {
       locations: [
         {
-          ...(source !== undefined && {
+          ...(hasFile && {
             physicalLocation: {
               artifactLocation: { uri: encodeURI(source.file) },
               region: { startLine: source.line, startColumn: source.column },

@@ -40,6 +40,9 @@ export const applyMirror: ApplyPolicy<Mirror> = ({ target, path, host, body }, r
             // Envoy adds an address of its own to that of the client.
             { remove: COPY_HEADERS.forwardedFor },
             set(COPY_HEADERS.forwardedFor, '%REQ(X-FORWARDED-FOR)%'),
+            // What the client said of a trace: see filters/trace-context.ts.
+            set(COPY_HEADERS.traceparent, '%FILTER_STATE(traceparent:PLAIN)%'),
+            set(COPY_HEADERS.tracestate, '%FILTER_STATE(tracestate:PLAIN)%'),
             // A copy is sent once.
             { remove: 'x-envoy-retry-on' },
             set('x-envoy-upstream-rq-timeout-ms', String(ANSWER_MILLISECONDS)),

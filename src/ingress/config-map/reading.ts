@@ -5,6 +5,7 @@ import type { ConfigMapKey } from '../declaration/config-map-key.ts';
 import { CONTROL_CHARACTERS, contentOf } from '../declaration/content.ts';
 import { isEffective, type ProxyName } from '../declaration/support.ts';
 import { quote } from '../diagnose.ts';
+import { nearestName } from '../nearest-name.ts';
 import { type ConfigMapKeyName, type ConfigMapValues, configMapKeys } from './keys.ts';
 
 export interface ConfigMapReading {
@@ -76,7 +77,7 @@ export function readConfigMap(
   }
   for (const key of Object.keys(data)) {
     if (!Object.hasOwn(configMapKeys, key) && contentOf(data, key) !== undefined)
-      findings.push({ key, kind: 'unknown', reason: 'no key of that name is known' });
+      findings.push({ key, kind: 'unknown', reason: unknownReason(key) });
   }
   return { values: values as unknown as ConfigMapValues, protective, findings, held, good };
 }
@@ -85,4 +86,11 @@ function decode(text: string, { codec }: ConfigMapKey) {
   // Texts of several lines are formats and snippets.
   if (CONTROL_CHARACTERS.test(text.replaceAll('\n', ''))) return { reason: 'holds control characters' };
   return codec.decode(text);
+}
+
+const KEY_NAMES = Object.keys(configMapKeys);
+
+function unknownReason(key: string): string {
+  const meant = nearestName(key, KEY_NAMES);
+  return `no key of that name is known${meant === undefined ? '' : `; did you mean ${meant}?`}`;
 }

@@ -173,7 +173,7 @@ describe('a line of the access log', () => {
 
   test('over TLS and HTTP/2', async () => {
     await sendHttp2({ port: gateway.httpsPort, host: 'web.example.com', headers: { 'x-request-id': 'h2' } });
-    expect(await logged('h2')).toMatchObject({ request: 'GET / HTTP/2', proxy_upstream_name: 'default-web-80' });
+    expect(await logged('h2')).toMatchObject({ request: 'GET / HTTP/2.0', proxy_upstream_name: 'default-web-80' });
   });
 });
 
