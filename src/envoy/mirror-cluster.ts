@@ -3,6 +3,7 @@ import type {
   envoy_extensions_filters_network_http_connection_manager_v3_HttpFilter as HttpFilter,
 } from '../gen/messages.ts';
 import { canonicalIp } from '../ip-address.ts';
+import { authorityHost, COPY_MARK, type MirrorTarget } from '../model/mirror.ts';
 import type { Cluster } from '../model/proxy-model.ts';
 import type { UpstreamSettings } from '../model/settings.ts';
 import { type DnsOptions, resolvedName } from './resolved-name.ts';
@@ -29,7 +30,7 @@ const MOST_COPIES = 128;
  * A body is held until it is complete: a target that takes it slowly would otherwise slow down the client as well. One that is too
  * large for the buffer ends the copy.
  */
-const script = (traces: boolean) => `
+const script = (target: MirrorTarget, traces: boolean) => `
 local function take(headers, name)
   local value = headers:get(name)
   headers:remove(name)
@@ -42,6 +43,11 @@ end
 
 function envoy_on_request(handle)
   local headers = handle:headers()
+  if headers:get("${COPY_MARK}") ~= nil then
+    handle:respond({ [":status"] = "204" })
+    return
+  end
+  headers:add("${COPY_MARK}", "1")
   local path = take(headers, "${COPY_HEADERS.path}")
   local host = take(headers, "${COPY_HEADERS.host}")
   local client = take(headers, "${COPY_HEADERS.forwardedFor}")
@@ -49,7 +55,7 @@ function envoy_on_request(handle)
   local traceparent = take(headers, "${COPY_HEADERS.traceparent}")
   local tracestate = take(headers, "${COPY_HEADERS.tracestate}")
   headers:replace(":path", (path:gsub("[^\\33-\\126]", escaped)))
-  if host ~= nil then headers:replace(":authority", host) end
+  headers:replace(":authority", host or "${authorityOf(target)}")
   headers:remove("x-forwarded-for")
   if client ~= nil then headers:add("x-forwarded-for", client) end
   local told = headers:get("traceparent")
@@ -70,12 +76,18 @@ function envoy_on_request(handle)
 end
 `;
 
-const filters = (traces: boolean): readonly HttpFilter[] => [
+/** As nginx writes it where `mirror-host` comes to nothing. */
+function authorityOf({ tls, hostname, port }: MirrorTarget): string {
+  const host = authorityHost(hostname.replace(/\.$/, ''));
+  return port === (tls ? 443 : 80) ? host : `${host}:${port}`;
+}
+
+const filters = (target: MirrorTarget, traces: boolean): readonly HttpFilter[] => [
   {
     name: 'copy',
     typed_config: {
       '@type': 'type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua',
-      default_source_code: { inline_string: script(traces) },
+      default_source_code: { inline_string: script(target, traces) },
     },
   },
   {
@@ -112,7 +124,7 @@ export function mirrorClusterMessage(
     typed_extension_protocol_options: {
       'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': {
         ...httpProtocolOptions({}, settings),
-        http_filters: filters(options.traces),
+        http_filters: filters(target, options.traces),
       },
     },
     ...(tls && {

@@ -1,6 +1,9 @@
 import type { ClusterName } from './proxy-model.ts';
 import type { Template } from './template.ts';
 
+/** What a copy is marked with: a request that has it is served and not copied again, so that copies which come back end there. */
+export const COPY_MARK = 'x-ingress-copy';
+
 /** Copies of requests, whose answers nobody sees. */
 export interface Mirror {
   readonly target: MirrorTarget;

@@ -99,6 +99,7 @@ const hosts: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   named: { ...WHOLE, 'mirror-host': 'other.example.com:8080' },
   'named-variable': { ...WHOLE, 'mirror-host': '$host.of.$http_x_tenant' },
   'bad-name': { ...WHOLE, 'mirror-host': 'a{b' },
+  'empty-name': { ...WHOLE, 'mirror-host': '$http_x_nothing' },
   'unknown-name': { ...WHOLE, 'mirror-host': '$nothing' },
   'without-body': { ...WHOLE, 'mirror-request-body': 'off', 'proxy-body-size': '0' },
   'with-body': { ...WHOLE, 'mirror-request-body': 'on' },
@@ -147,6 +148,18 @@ const large = copiedByNginx(
   async (ports, tag) => (await tagged(ports, 'large', tag, body(MIB + 1))).status,
   200,
 );
+
+const withoutName: Exchange = {
+  title: 'a name that comes to nothing, whatever the client says',
+  run: async (ports: Ports) => {
+    const tag = randomUUID();
+    const headers = { 'x-copy-host': 'evil.example.com', copyhost: 'evil.example.com' };
+    await tagged(ports, 'empty-name', tag, { headers });
+    const { host } = ((await told(ports, `/${tag}`)) as Copy).headers;
+    return host?.replace(/:\d+$/, '');
+  },
+  expected: TARGET,
+};
 
 const upgraded = copiedByNginx(
   'a WebSocket',
@@ -251,6 +264,9 @@ export const mirror: AnnotationTable = {
               'x-forwarded-for': '127.0.0.1',
               'x-real-ip': '127.0.0.1',
               'x-forwarded-host': 'whole.copies.example.com',
+              'x-ingress-copy': '1',
+              copyhost: undefined,
+              copyurl: undefined,
               'x-copy-path': undefined,
               'x-copy-host': undefined,
               'x-copy-body': undefined,
@@ -290,6 +306,9 @@ export const mirror: AnnotationTable = {
         isAnswered('deaf', 100),
         isAnswered('deaf', BEYOND_SOCKETS),
         notCopied('own', {}, 200, 'which would be copied again'),
+        notCopied('whole', { headers: { 'x-ingress-copy': '1' } }, 200, 'which came back'),
+        notCopied('whole', { ...body(100), headers: { 'x-ingress-copy': '1' } }, 200, 'which came back'),
+        notCopied('without-body', { ...body(100), headers: { 'x-ingress-copy': '1' } }, 200, 'which came back'),
         copied('large', body(MIB), { bytes: MIB }),
         large,
         copied('memory', body(2 * MIB), { bytes: 2 * MIB }),
@@ -335,7 +354,7 @@ export const mirror: AnnotationTable = {
         copied('unknown-name', {}, { headers: { host: TARGET } }),
       ],
       default: [copied('whole', {}, { headers: { host: TARGET } })],
-      neighbours: [notCopied('only-name', {}, 200)],
+      neighbours: [notCopied('only-name', {}, 200), withoutName],
     },
     'mirror-request-body': {
       good: [

@@ -34,11 +34,11 @@ export const applyMirror: ApplyPolicy<Mirror> = ({ target, path, host, body }, r
           cluster: mirrorClusterName(target),
           disable_shadow_host_suffix_append: true,
           request_headers_mutations: [
+            // A value that comes to nothing is not set, so that those of the client would stay.
+            ...Object.values(COPY_HEADERS).map((remove) => ({ remove })),
             set(COPY_HEADERS.path, `%FILTER_STATE(${PATH}:PLAIN)%`),
             set(COPY_HEADERS.host, `%FILTER_STATE(${HOST}:PLAIN)%`),
             set(COPY_HEADERS.body, body ? 'whole' : 'none'),
-            // Envoy adds an address of its own to that of the client.
-            { remove: COPY_HEADERS.forwardedFor },
             set(COPY_HEADERS.forwardedFor, '%REQ(X-FORWARDED-FOR)%'),
             // What the client said of a trace: see filters/trace-context.ts.
             set(COPY_HEADERS.traceparent, '%FILTER_STATE(traceparent:PLAIN)%'),
