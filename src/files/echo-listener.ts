@@ -105,18 +105,20 @@ function isPreface(first: Buffer): boolean {
   return first.subarray(0, HTTP2_PREFACE.length).equals(HTTP2_PREFACE);
 }
 
-/** As many as it takes to know; they are put back for whoever reads on. */
+/** As many as it takes to know; they are put back for whoever reads on. A client that says less, and goes, is forgotten. */
 function readFirstBytes(socket: Socket, then: (first: Buffer) => void): void {
+  let first: Buffer = Buffer.alloc(0);
   const look = () => {
-    const first = socket.read() as Buffer | null;
-    if (first === null) {
-      if (!socket.readableEnded) socket.once('readable', look);
-      return;
-    }
+    const chunk = socket.read() as Buffer | null;
+    if (chunk === null) return;
+    first = Buffer.concat([first, chunk]);
+    if (first.length < HTTP2_PREFACE.length && HTTP2_PREFACE.subarray(0, first.length).equals(first)) return;
+    socket.off('readable', look);
+    socket.off('end', give);
     socket.unshift(first);
-    const undecided = first.length < HTTP2_PREFACE.length && HTTP2_PREFACE.subarray(0, first.length).equals(first);
-    if (undecided) socket.once('readable', look);
-    else then(first);
+    then(first);
   };
-  socket.once('readable', look);
+  const give = () => socket.destroy();
+  socket.on('readable', look);
+  socket.once('end', give);
 }

@@ -4,6 +4,7 @@ import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { Agent } from 'node:https';
 import { connect } from 'node:net';
 import { text as streamText } from 'node:stream/consumers';
+import { setTimeout } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
 import { echoPair } from '../cli/generated-certificate.ts';
 import type { Ingress } from '../cluster/objects.ts';
@@ -193,6 +194,27 @@ it.each([
   await expect.poll(() => received).toContain(answer);
   socket.destroy();
 });
+
+it('costs nothing while it waits', async () => {
+  const { ip, port } = await listenFor(web);
+  const socket = connect(port, ip);
+  await new Promise((resolve) => socket.write('P', resolve));
+  // An answer to another client shows that the first byte has been seen.
+  await ask({ ip, port }, 'GET', '/');
+  const { active } = performance.eventLoopUtilization(await idle());
+  expect(active).toBeLessThan(IDLE_MS / 2);
+  socket.end();
+  await once(socket, 'close');
+});
+
+const IDLE_MS = 200;
+
+/** The state of the event loop before a time in which nothing is to be done. */
+async function idle() {
+  const before = performance.eventLoopUtilization();
+  await setTimeout(IDLE_MS);
+  return before;
+}
 
 it('tells a client of gRPC whom it has called', async () => {
   const { ip, port } = await listenFor(web);
