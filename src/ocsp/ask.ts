@@ -1,6 +1,6 @@
 /** Asks OCSP responders over HTTP, whose addresses stand in certificates, which tenants of a cluster bring. */
 import type { LookupAddress } from 'node:dns';
-import { lookup } from 'node:dns/promises';
+import { Resolver } from 'node:dns/promises';
 import { type RequestOptions, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP } from 'node:net';
@@ -21,11 +21,17 @@ export function isAsked(address: string): boolean {
   return !NOT_ASKED.has(ipaddr.process(address).range());
 }
 
-/** @param isAllowed whether a responder may be at this address; `isAsked` but for tests. */
-export function createAsk(isAllowed: (address: string) => boolean = isAsked): Ask {
+export interface AskOptions {
+  /** Whether a responder may be at this address. Default: `isAsked`. */
+  readonly isAllowed?: (address: string) => boolean;
+  /** The addresses of a name, at least one. Default: what DNS says. */
+  readonly resolve?: (name: string) => Promise<readonly string[]>;
+}
+
+export function createAsk({ isAllowed = isAsked, resolve = createResolve() }: AskOptions = {}): Ask {
   return async ({ url, request: body }) => {
     const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
-    const address = await addressOf(host, isAllowed);
+    const address = await addressOf(host, { isAllowed, resolve });
     const send = url.protocol === 'https:' ? requestHttps : requestHttp;
     const options: RequestOptions = {
       method: 'POST',
@@ -42,12 +48,21 @@ export function createAsk(isAllowed: (address: string) => boolean = isAsked): As
   };
 }
 
-async function addressOf(host: string, isAllowed: (address: string) => boolean): Promise<LookupAddress> {
-  const family = isIP(host);
-  const addresses = family === 0 ? await lookup(host, { all: true }).catch(unknownName) : [{ address: host, family }];
-  const allowed = addresses.find(({ address }) => isAllowed(address));
+async function addressOf(host: string, { isAllowed, resolve }: Required<AskOptions>): Promise<LookupAddress> {
+  const addresses = isIP(host) === 0 ? await resolve(host).catch(unknownName) : [host];
+  const allowed = addresses.find(isAllowed);
   if (allowed === undefined) throw new Error('is at an address that is not asked');
-  return allowed;
+  return { address: allowed, family: isIP(allowed) };
+}
+
+/** Not by the resolver of the system, which holds up what else the process does with files while a server of names is silent. */
+function createResolve(): Required<AskOptions>['resolve'] {
+  const resolver = new Resolver({ timeout: DEADLINE_MS / 4, tries: 1 });
+  return async (name) => {
+    const [ipv4, ipv6] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+    if (ipv4.status === 'rejected' && ipv6.status === 'rejected') throw ipv4.reason;
+    return [ipv4, ipv6].flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+  };
 }
 
 function unknownName(error: NodeJS.ErrnoException): never {

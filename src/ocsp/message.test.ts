@@ -5,7 +5,7 @@ import { createAsk } from './ask.ts';
 import { type GoodAnswer, type Question, questionAbout, readAnswer } from './message.ts';
 
 const HOUR_MS = 3_600_000;
-const ask = createAsk(() => true);
+const ask = createAsk({ isAllowed: () => true });
 let responder: Responder;
 let question: Question;
 
@@ -78,11 +78,16 @@ test.each([
 });
 
 test('what is no public address is not asked', async () => {
-  await expect(createAsk()(question)).rejects.toThrow('is at an address that is not asked');
+  const resolve = async () => ['127.0.0.1', '::1'];
+  await expect(createAsk({ resolve })(question)).rejects.toThrow('is at an address that is not asked');
   for (const host of ['localhost', '[::1]', '[::ffff:127.0.0.1]', '169.254.169.254', '0.0.0.0', '2130706433']) {
-    await expect(createAsk()({ ...question, url: new URL(`http://${host}/`) })).rejects.toThrow('is not asked');
+    await expect(createAsk({ resolve })({ ...question, url: new URL(`http://${host}/`) })).rejects.toThrow(
+      'is not asked',
+    );
   }
-  await expect(ask({ ...question, url: new URL('http://nowhere.invalid/') })).rejects.toThrow('is not found');
+  const unknown = async () => Promise.reject(Object.assign(new Error(), { code: 'ENOTFOUND' }));
+  const nowhere = { ...question, url: new URL('http://nowhere.invalid/') };
+  await expect(createAsk({ resolve: unknown })(nowhere)).rejects.toThrow('is not found (ENOTFOUND)');
 });
 
 test('a certificate without a responder, or without its issuer, is not asked about', async () => {
@@ -93,4 +98,19 @@ test('a certificate without a responder, or without its issuer, is not asked abo
   expect(questionAbout(Buffer.from(leaf))).toEqual({ unasked });
   const other = await makeAuthority('authority');
   expect(questionAbout(Buffer.from(leaf + other.certificate))).toEqual({ unasked });
+});
+
+test('no certificate that OpenSSL reads, however it is changed, stops what asks', async () => {
+  const [leaf = '', issuer = ''] = (await responder.issue('c.example.com')).chain.split(
+    /(?<=-----END CERTIFICATE-----\n)/,
+  );
+  const der = Buffer.from(issuer.replace(/-----.*-----|\s/g, ''), 'base64');
+  for (let at = 0; at < der.length; at++) {
+    for (const value of [0x00, 0x10, 0x11, 0x30, 0xff]) {
+      const changed = Buffer.from(der);
+      changed[at] = value;
+      const pem = `-----BEGIN CERTIFICATE-----\n${changed.toString('base64')}\n-----END CERTIFICATE-----\n`;
+      expect(() => questionAbout(Buffer.from(leaf + pem))).not.toThrow();
+    }
+  }
 });

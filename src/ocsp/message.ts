@@ -13,6 +13,7 @@ import {
 } from '@peculiar/asn1-ocsp';
 import { AsnConvert, OctetString } from '@peculiar/asn1-schema';
 import { AlgorithmIdentifier, Certificate as Asn1Certificate } from '@peculiar/asn1-x509';
+import { isPlainResponseData } from './plain-der.ts';
 
 /** A certificate about which a responder can be asked. */
 export interface Question {
@@ -22,6 +23,8 @@ export interface Question {
   readonly request: Uint8Array;
   readonly leaf: X509Certificate;
   readonly issuer: X509Certificate;
+  /** What the answer must be about. */
+  readonly id: CertID;
 }
 
 /** `unasked`: there is nobody to ask. */
@@ -57,19 +60,25 @@ const SIGNATURE_HASHES: ReadonlyMap<string, string> = new Map([
   ['1.2.840.10045.4.3.4', 'sha512'],
 ]);
 
-/** @param chain PEM, leaf first, in canonical form. */
+/** @param chain PEM, leaf first, in canonical form; OpenSSL has read it, which takes what others do not. */
 export function questionAbout(chain: Uint8Array): QuestionResult {
-  const [leaf, issuer] = certificatesOf(chain);
+  try {
+    return questionOf(certificatesOf(chain));
+  } catch {
+    return { unasked: 'a certificate in tls.crt is not written as others read it' };
+  }
+}
+
+function questionOf([leaf, issuer]: readonly X509Certificate[]): QuestionResult {
   const address = OCSP_URL.exec(leaf?.infoAccess ?? '')?.[1];
   if (leaf === undefined || address === undefined) return { unasked: 'the certificate names no OCSP responder' };
   if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol))
     return { unasked: `the certificate names an OCSP responder of no use, ${JSON.stringify(address)}` };
   if (issuer === undefined || !leaf.checkIssued(issuer) || !leaf.verify(issuer.publicKey))
     return { unasked: 'tls.crt does not hold the certificate of the issuer behind that of the server' };
-  const request = new OCSPRequest({
-    tbsRequest: new TBSRequest({ requestList: [new Request({ reqCert: identify(leaf, issuer) })] }),
-  });
-  return { url: new URL(address), request: new Uint8Array(AsnConvert.serialize(request)), leaf, issuer };
+  const id = identify(leaf, issuer);
+  const request = new OCSPRequest({ tbsRequest: new TBSRequest({ requestList: [new Request({ reqCert: id })] }) });
+  return { url: new URL(address), request: new Uint8Array(AsnConvert.serialize(request)), leaf, issuer, id };
 }
 
 function certificatesOf(chain: Uint8Array): X509Certificate[] {
@@ -99,7 +108,7 @@ function sha1(bytes: ArrayBuffer): Uint8Array<ArrayBuffer> {
  * about the certificate, so everything else is checked here.
  * @param now milliseconds since 1970
  */
-export function readAnswer(bytes: Uint8Array, { leaf, issuer }: Question, now: number): AnswerResult {
+export function readAnswer(bytes: Uint8Array, { issuer, id }: Question, now: number): AnswerResult {
   try {
     const { responseStatus, responseBytes } = AsnConvert.parse(bytes, OCSPResponse);
     if (responseStatus !== OCSPResponseStatus.successful)
@@ -107,10 +116,13 @@ export function readAnswer(bytes: Uint8Array, { leaf, issuer }: Question, now: n
     if (responseBytes?.responseType !== id_pkix_ocsp_basic) return { reason: 'answers in a form that nobody reads' };
     const basic = AsnConvert.parse(responseBytes.response.buffer, BasicOCSPResponse);
     const [single, ...more] = basic.tbsResponseData.responses;
-    if (single === undefined || more.length > 0 || !isAbout(single, identify(leaf, issuer)))
+    if (single === undefined || more.length > 0 || !isAbout(single, id))
       return { reason: 'answers about other certificates' };
     const response = signedResponse(basic, issuer, now);
-    if (response === undefined) return { reason: 'gives an answer that is not signed by whom the issuer trusts' };
+    if (response === undefined)
+      return {
+        reason: 'gives an answer that is not signed by whom the issuer trusts, or not written as proxies read it',
+      };
     const validity = validityOf(single, now);
     return 'reason' in validity ? validity : { response, ...validity };
   } catch {
@@ -134,6 +146,7 @@ function signedResponse(basic: BasicOCSPResponse, issuer: X509Certificate, now: 
   const hash = SIGNATURE_HASHES.get(algorithm);
   if (hash === undefined || basic.tbsResponseDataRaw === undefined) return undefined;
   const data = new Uint8Array(basic.tbsResponseDataRaw);
+  if (!isPlainResponseData(data)) return undefined;
   const signature = new Uint8Array(basic.signature);
   const delegates = (basic.certs ?? [])
     .map((certificate) => new X509Certificate(Buffer.from(AsnConvert.serialize(certificate))))

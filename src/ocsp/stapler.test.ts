@@ -25,7 +25,7 @@ beforeEach(() => {
   timers = [];
   now = Date.now();
   stapler = createStapler({
-    ask: createAsk(() => true),
+    ask: createAsk({ isAllowed: () => true }),
     clock: {
       now: () => now,
       after(delayMs, callback) {
@@ -104,4 +104,21 @@ test('says why there is nobody to ask', async () => {
   stapler.follow('shop/tls', own);
   expect(seen()).toEqual({ chain: own, unasked: 'the certificate names no OCSP responder' });
   expect(timers).toEqual([]);
+});
+
+test('silent responders of one namespace keep no other waiting', async () => {
+  const asked: string[] = [];
+  const silent = createStapler({
+    ask: ({ url }) => {
+      asked.push(url.href);
+      return new Promise(() => {});
+    },
+    clock: { now: Date.now, after: () => () => {} },
+    onChange: () => {},
+  });
+  for (let index = 0; index < 100; index++) silent.follow(`evil/tls-${index}`, chain);
+  expect(asked).toHaveLength(4);
+  silent.follow('shop/tls', chain);
+  expect(asked).toHaveLength(5);
+  silent.stop();
 });

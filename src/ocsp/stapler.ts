@@ -33,8 +33,9 @@ interface Followed {
   cancelExpiry: () => void;
 }
 
-/** At a start there is one question for each certificate. */
-const MAX_ASKED_AT_ONCE = 4;
+/** At a start there is one question for each certificate. The silent responders of one namespace keep no other waiting. */
+const MAX_ASKED_AT_ONCE = 32;
+const MAX_ASKED_OF_NAMESPACE = 4;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 /** A longer wait than this a timer cannot have, and an answer that is asked for daily is fresh. */
@@ -44,6 +45,7 @@ export function createStapler({ ask, clock, onChange }: StaplerOptions): Stapler
   const followed = new Map<string, Followed>();
   const waiting = new Map<string, Followed>();
   let asked = 0;
+  const askedOf = new Map<string, number>();
   let stopped = false;
 
   function follow(name: string, chain: Uint8Array | undefined): void {
@@ -75,7 +77,7 @@ export function createStapler({ ask, clock, onChange }: StaplerOptions): Stapler
 
   function askNext(): void {
     while (asked < MAX_ASKED_AT_ONCE && !stopped) {
-      const [next] = waiting;
+      const next = nextToAsk();
       if (next === undefined) return;
       const [name, entry] = next;
       waiting.delete(name);
@@ -84,12 +86,25 @@ export function createStapler({ ask, clock, onChange }: StaplerOptions): Stapler
         set(name, entry, { chain: entry.chain, unasked: question.unasked });
         continue;
       }
-      asked++;
+      count(name, 1);
       void askOne(name, entry, question).finally(() => {
-        asked--;
+        count(name, -1);
         askNext();
       });
     }
+  }
+
+  function nextToAsk(): [name: string, entry: Followed] | undefined {
+    for (const next of waiting) if ((askedOf.get(namespaceOf(next[0])) ?? 0) < MAX_ASKED_OF_NAMESPACE) return next;
+    return undefined;
+  }
+
+  function count(name: string, change: 1 | -1): void {
+    const namespace = namespaceOf(name);
+    const now = (askedOf.get(namespace) ?? 0) + change;
+    if (now > 0) askedOf.set(namespace, now);
+    else askedOf.delete(namespace);
+    asked += change;
   }
 
   async function askOne(name: string, entry: Followed, question: Question): Promise<void> {
@@ -151,4 +166,9 @@ function waitOf({ thisUpdate, nextUpdate }: GoodAnswer, now: number): number {
   if (nextUpdate === undefined) return HOUR_MS;
   const middle = thisUpdate + (nextUpdate - thisUpdate) / 2;
   return Math.min(MAX_WAIT_MS, Math.max(MINUTE_MS, middle - now));
+}
+
+/** Of the Secret, `namespace/name`. */
+function namespaceOf(name: string): string {
+  return name.slice(0, Math.max(0, name.indexOf('/')));
 }

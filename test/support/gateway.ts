@@ -93,7 +93,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     state,
     model: pipeline.build.model,
     onChange: () => controller.notify(false),
-    ask: createAsk(() => true),
+    ask: createAsk({ isAllowed: () => true }),
   });
   const server = createXdsServer({ store, observe });
   const xdsSocket = join(folder, 'xds.sock');

@@ -96,7 +96,7 @@ export async function startNginxGateway(options: NginxGatewayOptions = {}): Prom
     state,
     model: build.model,
     onChange: () => controller.notify(false),
-    ask: createAsk(() => true),
+    ask: createAsk({ isAllowed: () => true }),
   });
   state.apply(changesOf(manifests));
   await controller.start();
