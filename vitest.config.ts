@@ -14,6 +14,7 @@ const behaviour = [
   'test/scenario/external-name-safety.test.ts',
   'test/scenario/hostile.test.ts',
   'test/scenario/mutual-tls.test.ts',
+  'test/scenario/serve.test.ts',
 ];
 
 /**
