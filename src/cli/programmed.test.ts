@@ -58,6 +58,24 @@ test('a change waits for its own commit, and is told again', () => {
   expect(told).toEqual([['shop/a'], ['shop/a']]);
 });
 
+test('what a proxy rejects is not in force, which nobody else waits for', () => {
+  const nack = (seq: number, divided: boolean, ...origin: string[]) => {
+    const resources = [{ name: 'r', version: String(seq), origin }];
+    const rest = { typeUrl: 'x', nonce: '1', code: 3, message: 'no', latencyMs: 1 };
+    observe({ kind: 'nack', stream: 1, resources, divided, ...rest });
+  };
+  observe(identified(1));
+  tracker.passed(['shop/a', 'shop/b'], 3);
+  nack(3, true, 'shop/a', 'shop/b');
+  nack(3, false, 'shop/a');
+  observe(reached(1, 3));
+  expect(told).toEqual([['shop/b']]);
+  expect(tracker.programmed('shop/a')).toBe(false);
+  tracker.passed(['shop/a'], 4);
+  observe(reached(1, 4));
+  expect(tracker.programmed('shop/a')).toBe(true);
+});
+
 test('a pass that changed nothing for the proxies is programmed at once', () => {
   observe(identified(1));
   tracker.passed(['shop/a'], 1);

@@ -17,7 +17,7 @@ export interface ProgrammedTracker {
 
 /**
  * An Ingress is programmed when there is at least one stream whose proxy has said who it is, and all of those have reached its
- * commit. `onChange` is called for every change of an Ingress that came that far, with all that did at one moment.
+ * commit and rejected nothing of it. `onChange` is called for every change of an Ingress that came that far, with all that did at one moment.
  */
 export function createProgrammedTracker(onChange: (keys: readonly ObjectKey[]) => void): ProgrammedTracker {
   const streams = new Map<StreamId, number>();
@@ -88,6 +88,9 @@ export function createProgrammedTracker(onChange: (keys: readonly ObjectKey[]) =
       // A connection that asks for nothing is no proxy, and must not delay anybody's address.
       if (event.kind === 'identified') place(event.stream, 0);
       else if (event.kind === 'programmed') place(event.stream, event.seq);
+      // What a proxy rejects is waited for no longer, and not in force: its Ingresses stay as they are until they change.
+      else if (event.kind === 'nack' && !event.divided)
+        for (const { origin } of event.resources) origin.forEach(forget);
       else if (event.kind === 'closed' && streams.has(event.stream)) place(event.stream, undefined);
     },
     programmed: (key) => programmed.has(key),

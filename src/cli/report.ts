@@ -85,7 +85,9 @@ function reportXds(logger: Logger, warnRarely: (message: string) => void, event:
     const resources = event.resources.map(
       ({ name, origin }) => `${name}${origin.length > 0 ? ` (from ${origin.join(', ')})` : ''}`,
     );
-    logger.error(`Envoy rejected ${shortTypeName(event.typeUrl)} ${resources.join(', ')}: ${event.message}`);
+    // Of a secret that it has rejected once Envoy says nothing when it comes again, so that this may be all there is to know.
+    const which = `${event.divided ? 'one of ' : ''}${resources.join(', ')}`;
+    logger.error(`Envoy rejected ${shortTypeName(event.typeUrl)} ${which}: ${event.message}`);
   } else if (event.kind === 'gateTimeout') {
     logger.warn(`${shortTypeName(event.typeUrl)} sent although Envoy has not accepted the clusters before it`);
   } else if (event.kind === 'withheld') {

@@ -1,7 +1,8 @@
 /** One type of one stream: its subscription, the responses under way, and removals that wait. */
+import { typeUrls } from './resource.ts';
 import { parentTypes } from './send-order.ts';
 import type { SnapshotStore, TypeChange } from './store.ts';
-import type { Batch, MaySend, Subscription, SubscriptionChange } from './subscription.ts';
+import type { Batch, MaySend, Sent, Subscription, SubscriptionChange } from './subscription.ts';
 
 /** A response that was written and not yet acknowledged or rejected. Holds names and versions, no bytes. */
 export interface InFlight {
@@ -23,6 +24,17 @@ interface HeldRemoval {
   nonce?: string;
 }
 
+export interface Rejection {
+  readonly response: InFlight;
+  /** Names of what was refused, as far as is known. */
+  readonly refused: ReadonlySet<string>;
+  /** Whether the response is sent again in parts, to find out which resource is to blame. */
+  readonly divided: boolean;
+}
+
+/** Envoy takes each resource of a response by itself, and names those that it refuses. Of other types it may leave any out. */
+const takenOneByOne: ReadonlySet<string> = new Set([typeUrls.cluster, typeUrls.listener]);
+
 export class TypeChannel {
   readonly typeUrl: string;
   readonly parents: readonly string[];
@@ -32,9 +44,12 @@ export class TypeChannel {
   private readonly inFlight = new Map<string, InFlight>();
   /** Names whose last sent version was rejected: the client still runs the version before. */
   private readonly rejected = new Set<string>();
+  /** Parts of rejected responses, to be sent by themselves. */
+  private readonly suspects: (readonly Sent[])[] = [];
   /** Oldest first. */
   private readonly held = new Map<string, HeldRemoval>();
   private settledBefore = 0;
+  private acceptedBefore = 0;
   private started = false;
   private lastNonce = '';
 
@@ -56,26 +71,32 @@ export class TypeChannel {
 
   /** Whether the client has replied to everything that there is to send. Rejections count as replies. */
   get quiet(): boolean {
-    return !this.awaitsReply && !this.subscription.pending;
+    return !this.awaitsReply && !this.pending;
+  }
+
+  /** Whether the client runs older versions of something than it was sent. */
+  get rejects(): boolean {
+    return this.rejected.size > 0;
   }
 
   /**
-   * The commit up to which the client has accepted everything of this type, removals that wait left aside. While something is
-   * under way this may be less than is true, never more.
+   * The commit up to which the client has accepted everything of this type that it accepts at all, removals that wait left
+   * aside: what it rejects, alone, holds up nobody else. While something is under way this may be less than is true, never more.
    */
   get settledSeq(): number {
-    return this.quiet && this.rejected.size === 0 ? this.store.seq : this.settledBefore;
+    return this.quiet ? this.store.seq : this.settledBefore;
   }
 
-  /** Whether what this commit removed here is gone from the client. */
+  /** Whether what this commit removed here is gone from the client. What runs in an older version may name what is gone. */
   hasRemoved(seq: number): boolean {
     const [oldest] = this.held.values();
-    return this.settledSeq >= seq && (oldest === undefined || oldest.seq > seq);
+    const acceptedSeq = this.quiet && !this.rejects ? this.store.seq : this.acceptedBefore;
+    return acceptedSeq >= seq && (oldest === undefined || oldest.seq > seq);
   }
 
   /** Whether there may be something to send. */
   get pending(): boolean {
-    return this.subscription.pending;
+    return this.suspects.length > 0 || this.subscription.pending;
   }
 
   /** Number of names that the client asks for. */
@@ -111,6 +132,10 @@ export class TypeChannel {
 
   /** What the next response carries; `undefined` when nothing is to be said. */
   take(maxBytes: number, maySend: MaySend): Batch | undefined {
+    for (let part = this.suspects.shift(); part !== undefined; part = this.suspects.shift()) {
+      const batch = this.subscription.repeat(part);
+      if (batch !== undefined) return batch;
+    }
     return this.subscription.take(maxBytes, maySend);
   }
 
@@ -171,7 +196,7 @@ export class TypeChannel {
       sentAt: now,
       versions: new Map(batch.resources.map(({ name, version }) => [name, version])),
       removed: batch.removed,
-      completes: this.subscription.pending ? undefined : this.store.seq,
+      completes: this.pending ? undefined : this.store.seq,
     };
     this.inFlight.set(nonce, response);
     this.lastNonce = nonce;
@@ -184,16 +209,29 @@ export class TypeChannel {
   }
 
   /**
-   * Envoy takes each listener of a response by itself and names those that it refuses. One that leads to a cluster by itself is a
-   * port of its own, which may be taken by another program: that holds up nothing else.
-   * @returns the response that was rejected; `undefined` for a nonce that is not (or no longer) under way.
+   * Takes note that a response was rejected. Where the client does not name what it refuses, the rest may be lost with it: the
+   * response is sent again in two halves, and so on, until what is refused stands alone. So no response is sent twice.
+   * Envoy 1.40 accepts a secret or ignores it when it comes again, so that there the halves bring the others alone.
+   *
+   * A listener that leads to a cluster by itself is a port of its own, which may be taken by another program: that holds up nothing.
+   * @returns `undefined` for a nonce that is not (or no longer) under way.
    */
-  reject(nonce: string, message: string): InFlight | undefined {
-    const names = [...(this.inFlight.get(nonce)?.versions.keys() ?? [])];
-    const refused = names.filter((name) => [' ', '\n'].some((before) => message.includes(`${before}${name}: `)));
-    const portsOnly = refused.every((name) => this.store.get(this.typeUrl, name)?.cluster !== undefined);
-    if (refused.length > 0 && portsOnly) return this.acknowledge(nonce);
-    return this.finish(nonce, (name) => this.rejected.add(name));
+  reject(nonce: string, message: string): Rejection | undefined {
+    const { versions = new Map<string, string>(), removed = [] } = this.inFlight.get(nonce) ?? {};
+    const named = takenOneByOne.has(this.typeUrl) ? [...versions.keys()].filter((name) => isNamed(name, message)) : [];
+    const refused = new Set(named.length > 0 ? named : [...versions.keys(), ...removed]);
+    const sent: Sent[] = [...versions, ...removed.map((name): Sent => [name, undefined])];
+    const divided = named.length === 0 && sent.length > 1 && this.subscription.mayDivide;
+    if (divided) {
+      const middle = Math.ceil(sent.length / 2);
+      this.suspects.push(sent.slice(0, middle), sent.slice(middle));
+    }
+    const portsOnly = named.every((name) => this.store.get(this.typeUrl, name)?.cluster !== undefined);
+    const runsOn = (name: string) => !refused.has(name) || (named.length > 0 && portsOnly);
+    const response = this.finish(nonce, (name) =>
+      runsOn(name) ? this.rejected.delete(name) : this.rejected.add(name),
+    );
+    return response && { response, refused, divided };
   }
 
   private finish(nonce: string, settle: (name: string) => void): InFlight | undefined {
@@ -206,8 +244,9 @@ export class TypeChannel {
       settle(name);
       if (this.held.get(name)?.nonce === nonce) this.held.delete(name);
     }
-    if (oldest === nonce && this.rejected.size === 0 && response.completes !== undefined) {
+    if (oldest === nonce && this.suspects.length === 0 && response.completes !== undefined) {
       this.settledBefore = Math.max(this.settledBefore, response.completes);
+      if (!this.rejects) this.acceptedBefore = Math.max(this.acceptedBefore, response.completes);
     }
     return response;
   }
@@ -217,4 +256,9 @@ export class TypeChannel {
     else if (this.parents.length === 0) this.subscription.mark(name);
     else this.held.set(name, { seq, notBefore });
   }
+}
+
+/** As Envoy lists them: `Error adding/updating listener(s) a: …`, more of them after a space or on a line of their own. */
+function isNamed(name: string, message: string): boolean {
+  return [' ', '\n'].some((before) => message.includes(`${before}${name}: `));
 }

@@ -79,7 +79,10 @@ export type XdsEvent =
       readonly nonce: string;
       readonly code: number;
       readonly message: string;
+      /** Those that the client named; where it named none, all of the response. */
       readonly resources: readonly RejectedResource[];
+      /** Whether they are sent again in parts, to find out which of them is to blame; then those parts are told of too. */
+      readonly divided: boolean;
       readonly latencyMs: number;
     }
   /** Routes were sent although clusters sent before were not acknowledged in time. */
@@ -94,7 +97,7 @@ export type XdsEvent =
       /** Absent for a secret that belongs to no namespace. */
       readonly namespace?: string;
     }
-  /** Everything up to this commit was accepted by the stream, for every type it asked for. */
+  /** Everything up to this commit was accepted by the stream, for every type it asked for, but for what it rejected. */
   | { readonly kind: 'programmed'; readonly stream: StreamId; readonly seq: number };
 
 export interface XdsCounters {

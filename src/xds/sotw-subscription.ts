@@ -10,6 +10,7 @@ import {
   type Batch,
   BatchBuilder,
   type MaySend,
+  type Sent,
   type Subscription,
   type SubscriptionChange,
   WILDCARD,
@@ -24,6 +25,7 @@ export interface SotwOptions {
 
 export class SotwSubscription implements Subscription {
   readonly tellsRemovals: boolean;
+  readonly mayDivide: boolean;
   private readonly snapshot: TypeSnapshot;
   private readonly options: SotwOptions;
   private wildcard = false;
@@ -42,6 +44,7 @@ export class SotwSubscription implements Subscription {
     this.snapshot = snapshot;
     this.options = options;
     this.tellsRemovals = options.full;
+    this.mayDivide = !options.full;
   }
 
   get pending(): boolean {
@@ -117,6 +120,16 @@ export class SotwSubscription implements Subscription {
   /** A response that holds everything is not divided, whatever its size: a client would delete what the first part lacks. */
   take(maxBytes: number, maySend: MaySend = () => true): Batch | undefined {
     return this.options.full ? this.takeAll(maySend) : this.takeNews(maxBytes);
+  }
+
+  repeat(sent: readonly Sent[]): Batch | undefined {
+    const batch = new BatchBuilder(Number.POSITIVE_INFINITY);
+    for (const [name, version] of sent) {
+      const resource = this.snapshot.get(name);
+      const isSame = resource?.version === version && this.known.get(name)?.version === version;
+      if (resource !== undefined && isSame) batch.add(resource, false);
+    }
+    return batch.empty ? undefined : batch;
   }
 
   private takeNews(maxBytes: number): Batch | undefined {

@@ -1,5 +1,5 @@
 /** One discovery stream, in either variant, without its transport: requests in, responses out, in the right order. */
-import { type InFlight, TypeChannel } from './channel.ts';
+import { type Rejection, TypeChannel } from './channel.ts';
 import { refusalOf } from './client-version.ts';
 import type { Client } from './clients.ts';
 import type { Clock } from './clock.ts';
@@ -36,7 +36,7 @@ export interface AdsStreamOptions {
 
 export interface AdsStream {
   readonly id: StreamId;
-  /** The commit up to which the client has accepted everything; 0 until it has asked for clusters and listeners. */
+  /** The commit up to which the client has accepted everything that it accepts at all; 0 until it has asked for clusters and listeners. */
   readonly programmedSeq: number;
   /** How many names of a type the client asks for now. */
   subscribed(typeUrl: string): number;
@@ -85,7 +85,7 @@ class DiscoveryStream implements AdsStream {
   private inputEnded = false;
   private identified = false;
   private node: ClientNode | undefined;
-  /** Type URL → why its last rejected response was rejected, until a later one is accepted. */
+  /** Type URL → why its last rejected response was rejected, until nothing of the type is rejected any more. */
   private readonly rejections = new Map<string, string>();
   /** Endpoints of clusters sent before the client asked for any endpoints. */
   private earlyEndpoints: Set<string> | undefined = new Set();
@@ -237,21 +237,26 @@ class DiscoveryStream implements AdsStream {
   }
 
   private reply(channel: TypeChannel, { nonce, error, typeUrl }: DiscoveryRequest): void {
-    const response = error === undefined ? channel.acknowledge(nonce) : channel.reject(nonce, error.message);
+    const rejection = error && channel.reject(nonce, error.message);
+    const response = error === undefined ? channel.acknowledge(nonce) : rejection?.response;
     if (response === undefined) return;
     const { clock, observe } = this.options;
     const event = { stream: this.id, typeUrl, nonce, latencyMs: clock.now() - response.sentAt };
-    if (error === undefined) observe({ kind: 'ack', ...event });
-    else observe({ kind: 'nack', ...event, ...error, resources: this.rejectedResources(typeUrl, response) });
-    if (error === undefined) this.rejections.delete(typeUrl);
-    else this.rejections.set(typeUrl, error.message);
+    if (error === undefined || rejection === undefined) observe({ kind: 'ack', ...event });
+    else {
+      const resources = this.rejectedResources(typeUrl, rejection);
+      observe({ kind: 'nack', ...event, ...error, resources, divided: rejection.divided });
+    }
+    if (error !== undefined) this.rejections.set(typeUrl, error.message);
+    else if (!channel.rejects) this.rejections.delete(typeUrl);
     this.gates.replied(channel, response, error === undefined);
   }
 
-  private rejectedResources(typeUrl: string, { versions }: InFlight): RejectedResource[] {
-    return [...versions].map(([name, version]) => {
+  private rejectedResources(typeUrl: string, { response, refused }: Rejection): RejectedResource[] {
+    return [...response.versions].flatMap(([name, version]) => {
+      if (!refused.has(name)) return [];
       const current = this.options.store.get(typeUrl, name);
-      return { name, version, origin: current?.version === version ? current.origin() : [] };
+      return [{ name, version, origin: current?.version === version ? current.origin() : [] }];
     });
   }
 

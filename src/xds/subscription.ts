@@ -63,7 +63,17 @@ export interface Subscription {
    * @returns `undefined` when nothing is to be said.
    */
   take(maxBytes: number, maySend?: MaySend): Batch | undefined;
+  /** Whether a response may hold a part of what is wanted. */
+  readonly mayDivide: boolean;
+  /**
+   * Takes what was sent before once more, in a response of its own: what the client wants and what has not changed since.
+   * @returns `undefined` when nothing is left of it.
+   */
+  repeat(sent: readonly Sent[]): Batch | undefined;
 }
+
+/** What a response said of a name; without a version, that it is gone. */
+export type Sent = readonly [name: string, version: string | undefined];
 
 /** Whether a resource that was not asked for by name may be sent now; `isNew` if the client does not hold any version of it. */
 export type MaySend = (resource: StoredResource, isNew: boolean) => boolean;
@@ -74,6 +84,7 @@ const TO_SEND_AGAIN = '';
 
 export class DeltaSubscription implements Subscription {
   readonly tellsRemovals = true;
+  readonly mayDivide = true;
   private readonly snapshot: TypeSnapshot;
   private readonly legacyWildcard: boolean;
   private started = false;
@@ -193,6 +204,17 @@ export class DeltaSubscription implements Subscription {
       }
     }
     return this.answer(batch);
+  }
+
+  repeat(sent: readonly Sent[]): Batch | undefined {
+    const batch = new BatchBuilder(Number.POSITIVE_INFINITY);
+    for (const [name, version] of sent) {
+      const resource = this.find(name);
+      if (!this.covers(name) || resource?.version !== version || this.known.get(name) !== version) continue;
+      if (resource === undefined) batch.remove(name);
+      else batch.add(resource, false);
+    }
+    return batch.empty ? undefined : batch;
   }
 
   private find(name: string): StoredResource | undefined {

@@ -14,7 +14,10 @@ import type { XdsEvent } from '../../src/xds/observer.ts';
 import type { ResourceChange } from '../../src/xds/resource.ts';
 import { createXdsServer, type XdsServer } from '../../src/xds/server.ts';
 import { SnapshotStore } from '../../src/xds/store.ts';
-import { CDS, EDS, LDS, RDS } from './support.ts';
+import { peerCertificate } from '../support/http-client.ts';
+import { makePair } from '../support/pki.ts';
+import { freePorts } from '../support/static-envoy.ts';
+import { CDS, EDS, LDS, RDS, SDS } from './support.ts';
 
 const ADS = { ads: {}, resource_api_version: 2 } as const;
 
@@ -116,6 +119,30 @@ test('a control plane that died between a cluster and its endpoints costs no 15 
   expect(clusters.at(-1)).toMatchObject({ names: ['b'] });
 });
 
+test('a secret that Envoy refuses keeps nothing from its neighbours', async () => {
+  const [port = 0] = await freePorts(1);
+  const hosts = ['a.example.com', 'b.example.com', 'bad.example.com', 'c.example.com'];
+  const pairs = await Promise.all(hosts.map((host) => makePair([host])));
+  const secrets = pairs.map(({ chain, key }, index) => secret(hosts[index] ?? '', chain, key));
+  const bad = secret(
+    'bad.example.com',
+    '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n',
+    pairs[2]?.key ?? '',
+  );
+  const from = events.length;
+  store.commit([...secrets.filter(({ name }) => name !== bad.name), bad, tlsListener(port, hosts)]);
+  await happens(from, (event) => event.kind === 'nack');
+  store.commit([routes('a', 'b')]);
+  await happens(from, (event) => event.kind === 'programmed' && event.seq === store.seq);
+  const served = hosts.filter((host) => host !== bad.name);
+  for (const host of served) expect((await peerCertificate(port, host)).subjectaltname).toBe(`DNS:${host}`);
+  await accepted(
+    SDS,
+    secrets.filter(({ name }) => name === bad.name),
+  );
+  expect((await peerCertificate(port, bad.name)).subjectaltname).toBe(`DNS:${bad.name}`);
+});
+
 let lastVersion = 0;
 
 function change(typeUrl: ResourceChange['typeUrl'], name: string, bytes: Uint8Array, named?: string): ResourceChange {
@@ -173,31 +200,66 @@ function routes(...clusters: string[]): ResourceChange {
   return change(RDS, 'http', bytes);
 }
 
-function listener(): ResourceChange {
-  const bytes = encode('envoy.config.listener.v3.Listener', {
-    name: 'http',
-    address: { socket_address: { address: '127.0.0.1', port_value: 0 } },
-    filter_chains: [
-      {
-        filters: [
-          {
-            name: 'http',
-            typed_config: {
-              '@type':
-                'type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager',
-              stat_prefix: 'http',
-              rds: { route_config_name: 'http', config_source: ADS },
-              http_filters: [
-                {
-                  name: 'router',
-                  typed_config: { '@type': 'type.googleapis.com/envoy.extensions.filters.http.router.v3.Router' },
-                },
-              ],
-            },
-          },
-        ],
-      },
-    ],
+function secret(name: string, chain: string, key: string): ResourceChange {
+  const bytes = encode('envoy.extensions.transport_sockets.tls.v3.Secret', {
+    name,
+    tls_certificate: {
+      certificate_chain: { inline_bytes: Buffer.from(chain) },
+      private_key: { inline_bytes: Buffer.from(key) },
+    },
   });
-  return change(LDS, 'http', bytes);
+  return change(SDS, name, bytes);
+}
+
+function listener(): ResourceChange {
+  return listenerOf('http', 0, [{}]);
+}
+
+function tlsListener(port: number, hosts: readonly string[]): ResourceChange {
+  const chains = hosts.map((host) => ({
+    filter_chain_match: { server_names: [host] },
+    transport_socket: {
+      name: 'tls',
+      typed_config: {
+        '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext',
+        common_tls_context: { tls_certificate_sds_secret_configs: [{ name: host, sds_config: ADS }] },
+      },
+    },
+  }));
+  const inspector = {
+    name: 'tls-inspector',
+    typed_config: {
+      '@type': 'type.googleapis.com/envoy.extensions.filters.listener.tls_inspector.v3.TlsInspector',
+    },
+  };
+  return listenerOf('tls', port, chains, { listener_filters: [inspector] });
+}
+
+function listenerOf(name: string, port: number, chains: readonly object[], more: object = {}): ResourceChange {
+  const bytes = encode('envoy.config.listener.v3.Listener', {
+    name,
+    ...more,
+    address: { socket_address: { address: '127.0.0.1', port_value: port } },
+    filter_chains: chains.map((chain) => ({
+      ...chain,
+      filters: [
+        {
+          name: 'http',
+          typed_config: {
+            '@type':
+              'type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager',
+            stat_prefix: 'http',
+            rds: { route_config_name: 'http', config_source: ADS },
+            http_filters: [
+              {
+                name: 'router',
+                typed_config: { '@type': 'type.googleapis.com/envoy.extensions.filters.http.router.v3.Router' },
+              },
+            ],
+          },
+        },
+      ],
+    })),
+  });
+  return change(LDS, name, bytes);
 }

@@ -175,13 +175,70 @@ describe('replies', () => {
     expect(client.held.get(EDS)?.get('a')).toBe('3');
   });
 
-  test('what was rejected is not sent again, before it changes', () => {
+  test('what was rejected alone is not sent again, before it changes', () => {
     commit(put(EDS, 'a', 'b'));
-    const client = connect().subscribe(EDS, 'a', 'b').nack();
+    const client = connect().subscribe(EDS, 'a').nack().subscribe(EDS, 'b').ack();
     commit(put(EDS, 'b@2'));
     client.ack();
+    clock.advance(60_000);
     commit(put(EDS, 'a@2'));
-    expect(client.next()).toEqual(['EDS a b', 'EDS b', 'EDS a']);
+    expect(client.next()).toEqual(['EDS a', 'EDS b', 'EDS b', 'EDS a']);
+  });
+
+  /** Rejects whatever holds one of these, as Envoy does: the rest of the response is lost with it. */
+  function rejectAll(client: Client, ...bad: string[]): void {
+    for (let [response] = client.waitingForReply; response !== undefined; [response] = client.waitingForReply) {
+      if (response.resources.some(({ name }) => bad.includes(name))) client.nack();
+      else client.ack();
+    }
+  }
+
+  test('a rejected response is sent again in halves, until what is refused stands alone', () => {
+    commit(put(SDS, 'a', 'bad', 'c', 'd', 'e'));
+    const client = connect().subscribe(SDS, 'a', 'bad', 'c', 'd', 'e');
+    rejectAll(client, 'bad');
+    expect(client.next()).toEqual([
+      'SDS a bad c d e',
+      'SDS a bad c',
+      'SDS d e',
+      'SDS a bad',
+      'SDS c',
+      'SDS a',
+      'SDS bad',
+    ]);
+    clock.advance(60_000);
+    commit(put(SDS, 'a@2'));
+    client.ack();
+    commit(put(SDS, 'bad@2'));
+    expect(client.next()).toEqual(['SDS a', 'SDS bad']);
+    const nacks = client.events.filter((event) => event.kind === 'nack');
+    expect(nacks.map(({ divided, resources }) => [resources.length, divided])).toEqual([
+      [5, true],
+      [3, true],
+      [2, true],
+      [1, false],
+    ]);
+  });
+
+  test('what a rejected response removed is removed again; what has changed since comes once, as it is now', () => {
+    commit(put(CDS, 'a', 'b', 'gone'));
+    const client = connect().request(CDS).ack();
+    commit(put(CDS, 'a@2', 'b@2'), remove(CDS, 'gone'));
+    commit(put(CDS, 'a@3'));
+    client.nack();
+    expect(client.next()).toEqual(['CDS a b gone', 'CDS a b -gone', 'CDS b']);
+    expect(client.stream.describe().types).toMatchObject([{ rejection: 'rejected' }]);
+    client.ack().ack();
+    expect(client.next()).toEqual(['CDS -gone', 'CDS a']);
+  });
+
+  test.each([CDS, LDS])('what Envoy names of %s is not sent again, and neither is the rest, which it took', (type) => {
+    commit(put(type, 'a', 'b', 'c'));
+    const client = connect().request(type).nack(type, 'Error adding/updating x(s) b: no, c: no');
+    clock.advance(60_000);
+    expect(client.next()).toHaveLength(1);
+    const [nack] = client.events.filter((event) => event.kind === 'nack');
+    expect(nack?.resources.map(({ name }) => name)).toEqual(['b', 'c']);
   });
 
   test('a NACK does not stop other types', () => {
