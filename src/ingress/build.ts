@@ -53,6 +53,7 @@ import { deriveStapleReport, withStaple } from './staple.ts';
 import { deriveStreamListeners } from './stream-listener.ts';
 import { deriveStreamServices, type StreamOptions } from './stream-service.ts';
 import { deriveHostTls, type HostTls } from './tls.ts';
+import { deriveTlsPolicies } from './tls-policy.ts';
 import { deriveVirtualHosts } from './virtual-host.ts';
 
 export interface BuildOptions extends AcceptOptions, StreamOptions, IngressOptions {
@@ -110,7 +111,8 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
   const names = deriveCertificateNames(engine, certificates);
   const furtherNames = deriveFurtherNames(engine, hosts);
   const passthrough = derivePassthrough(engine, hosts, backends);
-  const hostTls = deriveHostTls(engine, { hosts, furtherNames, names, passthrough });
+  const policies = deriveTlsPolicies(engine, hosts, passthrough);
+  const hostTls = deriveHostTls(engine, { hosts, furtherNames, names, passthrough, policies });
   const defaultBackend = deriveDefaultBackend(engine, services, options.defaultBackendService);
   const defaultEffects = deriveDefaultEffects(engine, globalOptions, options.proxy);
   const lonelyCanaries = deriveLonelyCanaries(engine, hosts);
@@ -173,6 +175,7 @@ export function createBuild(engine: Engine, state: ClusterState, options: BuildO
       deriveStapleReport(engine, state, defaultSslCertificate),
       furtherNames,
       passthrough,
+      policies,
       hostTls,
       defaultBackend,
       lonelyCanaries,

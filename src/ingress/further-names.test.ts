@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { makePair } from '../../test/support/pki.ts';
-import { ingress, rule, service, tlsSecret, World } from './testing.ts';
+import { ingress, remove, rule, service, tlsSecret, World } from './testing.ts';
 
 const PREFIX = 'nginx.ingress.kubernetes.io';
 
@@ -14,6 +14,8 @@ function shop(name: string, host: string, annotations: Readonly<Record<string, s
 }
 
 let world: World;
+
+const conflicts = () => world.diagnostics().flatMap(({ code, message }) => (code === 'AliasConflict' ? [message] : []));
 
 beforeEach(async () => {
   world = new World(await makePair(['ingress.local']));
@@ -41,14 +43,24 @@ describe('an alias', () => {
     expect(world.complaints().filter((text) => text.startsWith('Alias'))).toEqual([]);
   });
 
-  test('of two hosts belongs to the first by name, whatever came first', () => {
+  test.each(['a.example.com', '*.example.org'])('of two Ingresses belongs to the older, not to that of %s', (host) => {
     const alias = { 'server-alias': 'c.example.com' };
-    world.apply(shop('api', 'b.example.com', alias));
-    world.apply(shop('web', 'a.example.com', alias, { creationTimestamp: 9 }));
+    const old = shop('api', 'b.example.com', alias, { creationTimestamp: 1 });
+    world.apply(shop('web', host, alias, { creationTimestamp: 9 }));
+    expect(world.routes('c.example.com')).toContain('prefix / → shop/web/80');
+    world.apply(old);
+    expect(world.routes('c.example.com')).toEqual(['prefix / → shop/api/80']);
+    expect(conflicts()).toEqual([
+      `alias c.example.com of host ${host} is an alias of b.example.com already (Ingress shop/api); requests to it go there`,
+    ]);
+    world.apply(remove(old));
+    expect(world.routes('c.example.com')).toContain('prefix / → shop/web/80');
+  });
+
+  test('of two Ingresses of one age belongs to that whose name sorts last, as paths do', () => {
+    const alias = { 'server-alias': 'c.example.com' };
+    world.apply(shop('web', 'b.example.com', alias), shop('api', 'a.example.com', alias));
     expect(world.routes('c.example.com')).toEqual(['prefix / → shop/web/80']);
-    expect(world.diagnostics().map(({ message }) => message)).toContain(
-      'alias c.example.com of host b.example.com is an alias of a.example.com already (Ingress shop/web); requests to it go there',
-    );
   });
 
   test('is named by the first Ingress of the host that names any', () => {
@@ -61,9 +73,25 @@ describe('an alias', () => {
     expect(world.routes('c.example.com')).toEqual([]);
   });
 
-  test('counts before a redirect, and makes no other host move', () => {
+  test('takes no name to which an older Ingress redirects', () => {
     world.apply(
-      shop('web', 'example.com', { 'from-to-www-redirect': 'true' }),
+      shop('web', 'example.com', { 'from-to-www-redirect': 'true' }, { creationTimestamp: 1 }),
+      shop('api', 'api.example.com', { 'server-alias': 'www.example.com' }, { creationTimestamp: 2 }),
+    );
+    expect(world.routes('www.example.com')).toEqual(['prefix / → 308']);
+    expect(conflicts()).toEqual([
+      'alias www.example.com of host api.example.com is redirected to example.com already (Ingress shop/web); requests to it go there',
+    ]);
+  });
+
+  test('counts before a redirect of the same Ingress', () => {
+    world.apply(shop('web', 'example.com', { 'from-to-www-redirect': 'true', 'server-alias': 'www.example.com' }));
+    expect(world.routes('www.example.com')).toEqual(['prefix / → shop/web/80']);
+  });
+
+  test('counts before a younger redirect, and makes no other host move', () => {
+    world.apply(
+      shop('web', 'example.com', { 'from-to-www-redirect': 'true' }, { creationTimestamp: 1 }),
       shop('api', 'api.example.com', { 'server-alias': 'www.example.com' }),
     );
     expect(world.routes('www.example.com')).toEqual(['prefix / → shop/api/80']);

@@ -1,6 +1,7 @@
 /**
  * Names beside the hosts of Ingresses: those in `server-alias`, and a host with or without `www.` that is to be redirected. A host of an
- * Ingress counts before an alias, an alias before a redirect; of two hosts that want the same name, the first in alphabetical order.
+ * Ingress counts before both. Of several Ingresses that want a name the oldest has it, in ingress-nginx the first host in alphabetical
+ * order: nobody takes what another has (ADR 0006). Of one Ingress an alias counts before a redirect.
  */
 import type { Engine, Reader, Table } from '../derive.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
@@ -10,7 +11,7 @@ import type { WwwRedirect } from './declaration/annotation.ts';
 import { diagnose } from './diagnose.ts';
 import { isWildcard } from './host.ts';
 import { type HostIndex, ingressesOf } from './ingresses-by-host.ts';
-import { hostsOf, type IngressDecision, type ServedIngress } from './served-ingress.ts';
+import { type Age, compareAge, hostsOf, type IngressDecision, type ServedIngress } from './served-ingress.ts';
 
 export interface FurtherName {
   /** What is served by the name; absent where an Ingress has it as a host, or nobody may have it. */
@@ -25,7 +26,7 @@ export type NameUse =
   | ({ readonly kind: 'redirect'; readonly of: HostName } & WwwRedirect);
 
 /** What one Ingress wants a name for. */
-interface NameClaim {
+interface NameClaim extends Age {
   /** Its hosts, sorted, if the name is an alias. */
   readonly aliasOf?: readonly HostName[];
   readonly redirectTo?: { readonly of: HostName } & WwwRedirect;
@@ -37,36 +38,36 @@ export function deriveFurtherNames(engine: Engine, hosts: HostIndex): Table<Furt
     served === undefined ? [] : claimsOf(served),
   );
   return engine.derive<FurtherName>('further-name', claims, (name, read) => {
-    const wanted = [...(read(claims, name) ?? [])].toSorted(([a], [b]) => (a < b ? -1 : 1));
     const owner = read(hosts.byHost, name)?.keys().next().value;
-    const aliases = wanted.flatMap(([ingress, { aliasOf }]) => aliasHost(ingress, aliasOf ?? [], read, hosts));
-    const winner = aliases.toSorted((a, b) => (a.host < b.host ? -1 : 1))[0];
-    if (owner !== undefined) {
-      return { diagnostics: aliases.map((lost) => conflict(name, lost, `is a host of Ingress ${owner}`)) };
-    }
-    if (winner !== undefined) {
-      const lost = aliases.filter(({ host }) => host !== winner.host);
-      const reason = `is an alias of ${winner.host} already (Ingress ${winner.ingress})`;
-      return { use: { kind: 'alias', of: winner.host }, diagnostics: lost.map((one) => conflict(name, one, reason)) };
-    }
-    const [redirect] = wanted.flatMap(([, { redirectTo }]) => redirectTo ?? []);
-    if (redirect === undefined) return undefined;
-    return { use: { kind: 'redirect', ...redirect }, diagnostics: [] };
+    const wanted = [...(read(claims, name)?.values() ?? [])].toSorted(compareAge).flatMap((claim): WantedUse[] => {
+      const of = aliasHost(claim, read, hosts);
+      const redirect = claim.redirectTo && { kind: 'redirect' as const, ...claim.redirectTo };
+      const use = of === undefined ? redirect : { kind: 'alias' as const, of };
+      return use === undefined ? [] : [{ ingress: claim.key, use }];
+    });
+    const [winner] = wanted;
+    if (winner === undefined) return undefined;
+    if (owner !== undefined) return { diagnostics: conflicts(name, wanted, `is a host of Ingress ${owner}`) };
+    const { use, ingress } = winner;
+    const lost = wanted.filter((other) => other.use.of !== use.of);
+    const taken = use.kind === 'alias' ? 'is an alias of' : 'is redirected to';
+    return { use, diagnostics: conflicts(name, lost, `${taken} ${use.of} already (Ingress ${ingress})`) };
   });
 }
 
 function claimsOf(served: ServedIngress): ReadonlyMap<HostName, NameClaim> {
   const { aliases = [], fromToWww } = served.host;
+  const { key, creationTimestamp } = served;
   const claims = new Map<HostName, NameClaim>();
   if (aliases.length === 0 && fromToWww === undefined) return claims;
   const hosts = [...hostsOf(served)].toSorted();
   if (fromToWww !== undefined) {
     for (const host of hosts) {
       if (host === DEFAULT_HOST || isWildcard(host)) continue;
-      claims.set(otherName(host), { redirectTo: { of: host, ...fromToWww } });
+      claims.set(otherName(host), { key, creationTimestamp, redirectTo: { of: host, ...fromToWww } });
     }
   }
-  for (const alias of aliases) claims.set(alias, { ...claims.get(alias), aliasOf: hosts });
+  for (const alias of aliases) claims.set(alias, { ...claims.get(alias), key, creationTimestamp, aliasOf: hosts });
   return claims;
 }
 
@@ -76,20 +77,24 @@ function otherName(host: HostName): HostName {
 
 const WWW = 'www.';
 
-interface AliasClaim {
+interface WantedUse {
   readonly ingress: ObjectKey;
-  readonly host: HostName;
+  readonly use: NameUse;
 }
 
 /** The first host for which the Ingress may name aliases: only the first Ingress of a host that has any does. */
-function aliasHost(ingress: ObjectKey, of: readonly HostName[], read: Reader, hosts: HostIndex): AliasClaim[] {
-  const speaks = (host: HostName) =>
-    ingressesOf(host, read, hosts).find(({ host: { aliases } }) => aliases !== undefined)?.key === ingress;
-  const host = of.find(speaks);
-  return host === undefined ? [] : [{ ingress, host }];
+function aliasHost({ key, aliasOf = [] }: NameClaim, read: Reader, hosts: HostIndex): HostName | undefined {
+  return aliasOf.find(
+    (host) => ingressesOf(host, read, hosts).find(({ host: { aliases } }) => aliases !== undefined)?.key === key,
+  );
 }
 
-function conflict(alias: HostName, { ingress, host }: AliasClaim, reason: string): Diagnostic {
-  const message = `alias ${alias} of host ${host} ${reason}; requests to it go there`;
-  return diagnose(objectRef('Ingress', ingress), 'warning', 'AliasConflict', message, 'metadata.annotations');
+/** A host with and without `www.` is common, so that only aliases are worth a word. */
+function conflicts(name: HostName, lost: readonly WantedUse[], reason: string): Diagnostic[] {
+  return lost
+    .filter(({ use }) => use.kind === 'alias')
+    .map(({ ingress, use }) => {
+      const message = `alias ${name} of host ${use.of} ${reason}; requests to it go there`;
+      return diagnose(objectRef('Ingress', ingress), 'warning', 'AliasConflict', message, 'metadata.annotations');
+    });
 }

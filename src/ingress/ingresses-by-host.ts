@@ -35,6 +35,18 @@ export function ingressesOf(host: HostName, read: Reader, { byHost, servedIngres
   return sorted(read(byHost, host), read, servedIngresses);
 }
 
+/**
+ * The Ingresses of a host by whether they are in the namespace of its oldest one. Other tenants may add paths to the host, but not say
+ * how all of it speaks TLS. Both sides are sorted by age, as `ingresses` are.
+ */
+export function byOwnership(ingresses: readonly ServedIngress[]): {
+  readonly own: readonly ServedIngress[];
+  readonly foreign: readonly ServedIngress[];
+} {
+  const isOwn = ({ namespace }: ServedIngress) => namespace === ingresses[0]?.namespace;
+  return { own: ingresses.filter(isOwn), foreign: ingresses.filter((ingress) => !isOwn(ingress)) };
+}
+
 /** The canaries for paths of a host, oldest first. */
 export function canariesOf(host: HostName, read: Reader, index: HostIndex): ServedIngress[] {
   return sorted(read(index.canariesByHost, host), read, index.servedIngresses);

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { annotated } from '../../test/annotations/table.ts';
 import { makePair } from '../../test/support/pki.ts';
-import { ON_DEMAND } from '../model/proxy-model.ts';
 import {
   type Change,
   configMap,
@@ -74,7 +73,7 @@ describe('TLS of a host', () => {
     );
   });
 
-  test('any Ingress of the host decides, and the oldest of those with the path / says where to', () => {
+  test('any Ingress of the namespace decides, and the oldest of those with the path / says where to', () => {
     const world = worldOf(
       terminated('vault.example.com', { creationTimestamp: 1 }),
       ingress('one/late', {
@@ -85,6 +84,68 @@ describe('TLS of a host', () => {
     );
     expect(world.serverNames()).toEqual({ 'vault.example.com': '→ one/web/80' });
     expect(world.complaints()).toEqual(['PassthroughIgnores Ingress one/late spec.rules[0].http.paths[0]']);
+  });
+
+  describe('with Ingresses of another namespace', () => {
+    const others = [service('two/web'), endpointSlice('two/web-1', 'web', ['10.0.0.3'])];
+    const of = (key: string, creationTimestamp: number, path: string, wishes: Record<string, string>, more = {}) =>
+      ingress(key, {
+        annotations: annotated(wishes),
+        creationTimestamp,
+        rules: [rule('bank.example.com', { [`Prefix ${path}`]: 'web:80' })],
+        ...more,
+      });
+    const passed = { 'ssl-passthrough': 'true' };
+    const listed = { 'allowlist-source-range': '10.0.0.0/8' };
+    const names = (world: World) => world.serverNames()['bank.example.com'];
+    const unavailable = (world: World) =>
+      world
+        .diagnostics()
+        .flatMap(({ code, ref, message }) =>
+          code === 'PassthroughUnavailable' ? [`${ref?.namespace}/${ref?.name}: ${message}`] : [],
+        );
+
+    test('is not taken by one of them, with or without the path /', () => {
+      const reason =
+        'host bank.example.com belongs to the namespace of its oldest Ingress, one/bank, and none there asks for ssl-passthrough; TLS is ended here';
+      const taken = worldOf(of('one/bank', 1, '/app', {}), of('two/evil', 2, '/', passed), ...others);
+      expect(names(taken)).toBeUndefined();
+      expect(unavailable(taken)).toEqual([`two/evil: ${reason}`]);
+      const past = worldOf(of('one/bank', 1, '/', listed), of('two/evil', 2, '/zzz', passed), ...others);
+      expect(names(past)).toBeUndefined();
+      expect(unavailable(past)).toEqual([`two/evil: ${reason}`]);
+    });
+
+    test('does not go to the Service of one of them, nor take the path / from it', () => {
+      const world = worldOf(of('one/bank', 1, '/app', passed), of('two/web', 2, '/', {}), ...others);
+      expect(names(world)).toBeUndefined();
+      world.apply(of('one/more', 3, '/', {}));
+      expect(names(world)).toBeUndefined();
+      expect(unavailable(world)).toEqual([
+        'one/bank: the path / of host bank.example.com is that of Ingress two/web, in another namespace than the oldest Ingress of the host; TLS is ended here',
+      ]);
+    });
+
+    test('leaves those that are protected and older as they are, and no younger one ends it', () => {
+      const host = [of('one/bank', 1, '/', {}), of('two/safe', 2, '/safe', listed)];
+      const world = worldOf(...host, of('one/late', 3, '/app', passed), ...others);
+      expect(names(world)).toBeUndefined();
+      expect(unavailable(world)).toEqual([
+        'one/late: Ingress two/safe, in another namespace and older than one/late, protects paths of host bank.example.com (nginx.ingress.kubernetes.io/allowlist-source-range); TLS is ended here',
+      ]);
+      world.apply(of('one/bank', 1, '/', passed));
+      expect(names(world)).toBe('→ one/web/80');
+      expect(unavailable(world)).toEqual([]);
+      expect(world.complaints()).toContain('PassthroughIgnores Ingress two/safe spec.rules[0].http.paths[0]');
+    });
+
+    test('goes to the next namespace when the oldest Ingress leaves', () => {
+      const bank = of('one/bank', 1, '/app', {});
+      const world = worldOf(bank, of('two/web', 2, '/', passed), ...others);
+      expect(names(world)).toBeUndefined();
+      world.apply(remove(bank));
+      expect(names(world)).toBe('→ two/web/80');
+    });
   });
 
   test('is passed through to a cluster of its own where requests without TLS need another', () => {
@@ -183,80 +244,6 @@ describe('of a wildcard host', () => {
       'b.example.com': 'one/any',
       'vault.example.com': '→ one/vault/8200',
     });
-  });
-});
-
-describe('ciphers of a host', () => {
-  const [GCM, CHACHA] = ['ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-ECDSA-CHACHA20-POLY1305'];
-  const asking = (wishes: Record<string, string>, host = 'a.example.com', more = {}) =>
-    terminated(host, { tls, annotations: annotated(wishes), ...more });
-
-  test('stand beside its certificate, for its name alone', () => {
-    const world = worldOf(asking({ 'ssl-ciphers': `${GCM}:RC4-SHA` }), terminated('c.example.com', { tls }));
-    expect(world.serverNames()).toEqual({
-      '*.example.com': 'one/any',
-      'a.example.com': `one/any [${GCM}]`,
-      'b.example.com': 'one/any',
-    });
-    expect(world.diagnostics().map(({ message }) => message)).toEqual([
-      'the proxy has no RC4-SHA; the others of the list hold',
-    ]);
-  });
-
-  test('each part is that of the first Ingress of the host that has it', () => {
-    const rules = [rule('a.example.com', { 'Prefix /more': 'web:80' })];
-    const world = worldOf(
-      asking({ 'ssl-prefer-server-ciphers': 'false' }, 'a.example.com', { creationTimestamp: 1, tls: [] }),
-      ingress('one/second', { rules, creationTimestamp: 2, annotations: annotated({ 'ssl-ciphers': GCM }) }),
-      ingress('one/third', {
-        rules: [rule('a.example.com', { 'Prefix /third': 'web:80' })],
-        creationTimestamp: 3,
-        annotations: annotated({ 'ssl-ciphers': CHACHA, 'ssl-prefer-server-ciphers': 'true' }),
-      }),
-    );
-    expect(world.serverNames()).toEqual({ 'a.example.com': `default-certificate [${GCM} as clients like]` });
-  });
-
-  test('are not those of hosts below a wildcard', () => {
-    const world = worldOf(asking({ 'ssl-ciphers': GCM }, '*.example.com'), terminated('a.example.com', { tls }));
-    expect(world.serverNames()).toEqual({
-      '*.example.com': `one/any [${GCM}]`,
-      'a.example.com': 'one/any',
-      'b.example.com': `one/any [${GCM}]`,
-    });
-  });
-
-  test('that the proxy does not have leave those of the ConfigMap in force', () => {
-    const world = worldOf(asking({ 'ssl-ciphers': 'RC4-SHA' }));
-    expect(world.serverNames()).toEqual({ '*.example.com': 'one/any', 'b.example.com': 'one/any' });
-    expect(world.complaints()).toEqual([
-      'AnnotationInvalid Ingress one/a.example.com metadata.annotations["nginx.ingress.kubernetes.io/ssl-ciphers"]',
-    ]);
-  });
-
-  test('cannot be had without a host', () => {
-    const world = worldOf(
-      ingress('one/hostless', {
-        rules: [rule(undefined, { '/': 'web:80' })],
-        annotations: annotated({ 'ssl-ciphers': GCM }),
-      }),
-    );
-    expect(world.serverNames()).toEqual({});
-    expect(world.complaints()).toEqual(['AnnotationUnsupported Ingress one/hostless metadata.annotations']);
-  });
-
-  test('need a chain, so the certificate is not looked up on demand', async () => {
-    const single = await makePair(['a.example.com']);
-    const world = new World(generated, { tlsOnDemand: true });
-    const own = [{ hosts: ['a.example.com'], secretName: 'own' }];
-    const change = (wishes: Record<string, string>) =>
-      world.apply(...services, tlsSecret('one/own', single), asking(wishes, 'a.example.com', { tls: own }));
-    change({});
-    expect(world.serverNames()).toEqual({});
-    change({ 'ssl-ciphers': GCM });
-    expect(world.serverNames()).toEqual({ 'a.example.com': `one/own [${GCM}]` });
-    expect([...world.model.onDemandNames.keys()]).toEqual([]);
-    expect(Object.values(world.serverNames())).not.toContain(ON_DEMAND);
   });
 });
 

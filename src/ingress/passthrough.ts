@@ -1,6 +1,6 @@
 /**
- * Hosts whose TLS is passed through: connections go to the Service of the path `/` as they are. As in ingress-nginx any Ingress of the
- * host asks for it on behalf of all.
+ * Hosts whose TLS is passed through: connections go to the Service of the path `/` as they are. An Ingress asks for it on behalf of all
+ * of the host, in ingress-nginx any; here those of one namespace, so that nobody takes connections and protections from other tenants.
  */
 import type { Engine, Table } from '../derive.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
@@ -10,8 +10,8 @@ import { type BackendSources, resolveBackend } from './backend.ts';
 import type { Claim } from './conflicts.ts';
 import { diagnose } from './diagnose.ts';
 import { hostPaths } from './host-paths.ts';
-import { canariesOf, type HostIndex, ingressesOf } from './ingresses-by-host.ts';
-import { hostsOf, type IngressDecision, type ServedIngress } from './served-ingress.ts';
+import { byOwnership, canariesOf, type HostIndex, ingressesOf } from './ingresses-by-host.ts';
+import { compareAge, hostsOf, type IngressDecision, type ServedIngress } from './served-ingress.ts';
 
 export interface HostPassthrough {
   /** Absent where there is nowhere to go: the host is served like others. */
@@ -29,9 +29,15 @@ export function derivePassthrough(engine: Engine, hosts: HostIndex, sources: Bac
     const asking = ingresses.filter((ingress) => ingress.host.passthrough);
     const reason = 'TLS can be passed through by the name of a host alone, and this rule has none';
     if (host === DEFAULT_HOST) return unavailable(asking, reason);
+    const whyNot = reasonOfOthers(host, ingresses);
+    if (whyNot !== undefined) return unavailable(asking, whyNot);
     const { winners } = hostPaths(host, ingresses);
     const root = winners.find(({ type, path, closed }) => type === 'prefix' && path === '/' && !closed);
     if (root === undefined) return unavailable(asking, `no Ingress has the path / of host ${host}`);
+    if (root.ingress.namespace !== ingresses[0]?.namespace) {
+      const reason = `the path / of host ${host} is that of Ingress ${root.ingress.key}, in another namespace than the oldest Ingress of the host`;
+      return unavailable(asking, reason);
+    }
     const { ingress, backend, field } = root;
     const { serviceUpstream } = ingress.cluster;
     const policy = serviceUpstream === undefined ? {} : { serviceUpstream };
@@ -40,6 +46,20 @@ export function derivePassthrough(engine: Engine, hosts: HostIndex, sources: Bac
     const passthrough = { cluster, origin: { ingress: ingress.key, field } };
     return { passthrough, diagnostics: reportPaths(host, root, winners, canariesOf(host, read, hosts)) };
   });
+}
+
+/** Why those who share the host are not to lose it to TLS that is passed through. Who comes later has nothing to lose. */
+function reasonOfOthers(host: HostName, ingresses: readonly ServedIngress[]): string | undefined {
+  const { own, foreign } = byOwnership(ingresses);
+  const first = own.find((ingress) => ingress.host.passthrough);
+  if (first === undefined) {
+    return `host ${host} belongs to the namespace of its oldest Ingress, ${own[0]?.key}, and none there asks for ssl-passthrough`;
+  }
+  const protectedOne = foreign.find((other) => other.protectedBy.length > 0 && compareAge(other, first) < 0);
+  return (
+    protectedOne &&
+    `Ingress ${protectedOne.key}, in another namespace and older than ${first.key}, protects paths of host ${host} (${protectedOne.protectedBy.join(', ')})`
+  );
 }
 
 function unavailable(asking: readonly ServedIngress[], reason: string): HostPassthrough {

@@ -74,9 +74,11 @@ export interface IngressDecision {
   readonly diagnostics: readonly Diagnostic[];
 }
 
+export type Age = Pick<ServedIngress, 'key' | 'creationTimestamp'>;
+
 /** Older Ingresses come first; of equal age, in reverse order of `namespace/name`, as ingress-nginx sorts them. */
-export function compareAge(a: ServedIngress, b: ServedIngress): number {
-  return a.creationTimestamp - b.creationTimestamp || (a.key < b.key ? 1 : -1);
+export function compareAge(a: Age, b: Age): number {
+  return a.creationTimestamp - b.creationTimestamp || Number(a.key < b.key) - Number(a.key > b.key);
 }
 
 /** The hosts that an Ingress speaks about, each once. */

@@ -4,7 +4,6 @@ import { type ObjectKey, objectRef } from '../model/object-ref.ts';
 import { type CertificateName, type ClusterName, DEFAULT_HOST, type HostName } from '../model/proxy-model.ts';
 import type { TlsPolicy } from '../model/tls-settings.ts';
 import { covers } from './certificate.ts';
-import type { HostEffects } from './declaration/annotation.ts';
 import { diagnose } from './diagnose.ts';
 import type { FurtherName } from './further-names.ts';
 import { wildcardOf } from './host.ts';
@@ -13,6 +12,7 @@ import { tlsEntryNaming, tlsNamesEveryHost } from './lookup-by-host.ts';
 import type { HostPassthrough } from './passthrough.ts';
 import type { CertificateNames } from './secret-certificate.ts';
 import type { IngressDecision, ServedIngress } from './served-ingress.ts';
+import type { HostTlsPolicy } from './tls-policy.ts';
 
 /** How a host is reached over https. */
 export interface HostTls {
@@ -43,11 +43,13 @@ export function deriveHostTls(
     furtherNames,
     names,
     passthrough,
+    policies,
   }: {
     readonly hosts: HostIndex;
     readonly furtherNames: Table<FurtherName>;
     readonly names: Table<CertificateNames>;
     readonly passthrough: Table<HostPassthrough>;
+    readonly policies: Table<HostTlsPolicy>;
   },
 ): Table<HostTls> {
   const sources: CertificateSources = { names, covered: deriveCoveredNames(engine, hosts.servedIngresses, names) };
@@ -64,14 +66,11 @@ export function deriveHostTls(
     return { ...chooseCertificate(wildcard, inherited, read, sources), namespaces, diagnostics: [] };
   };
   const ofHost = (host: HostName, read: Reader): HostTls => {
-    const ingresses = ingressesOf(host, read, hosts);
-    const hostTls = certificateOf(host, ingresses, read);
+    const hostTls = certificateOf(host, ingressesOf(host, read, hosts), read);
     const target = read(passthrough, host)?.passthrough?.cluster.name;
     if (target !== undefined) return passedThrough(hostTls, target);
-    const policy = tlsPolicyOf(ingresses);
-    if (policy === undefined) return hostTls;
-    if (host !== DEFAULT_HOST) return { ...hostTls, policy };
-    return { ...hostTls, diagnostics: [...hostTls.diagnostics, ...reportWithoutHost(ingresses)] };
+    const policy = read(policies, host)?.policy;
+    return policy === undefined ? hostTls : { ...hostTls, policy };
   };
   return engine.derive<HostTls>('host-tls', [hosts.byHost, furtherNames], (name, read) => {
     if (read(hosts.byHost, name) !== undefined) return ofHost(name, read);
@@ -86,32 +85,6 @@ export function deriveHostTls(
 /** Whatever is wrong with a certificate that nobody sees is not worth a word. */
 function passedThrough({ tls, namespaces }: HostTls, passthrough: ClusterName): HostTls {
   return { tls, namespaces, passthrough, diagnostics: [] };
-}
-
-/** For each part the first Ingress of the host that speaks of it decides, as in ingress-nginx. */
-function tlsPolicyOf(ingresses: readonly ServedIngress[]): TlsPolicy | undefined {
-  const ciphers = firstOf(ingresses, 'ciphers');
-  const prefersServerCiphers = firstOf(ingresses, 'prefersServerCiphers') ?? true;
-  if (ciphers === undefined && prefersServerCiphers) return undefined;
-  return { ...(ciphers && { ciphers }), ...(!prefersServerCiphers && { prefersClientCiphers: true }) };
-}
-
-function firstOf<K extends 'ciphers' | 'prefersServerCiphers'>(
-  ingresses: readonly ServedIngress[],
-  effect: K,
-): HostEffects[K] | undefined {
-  return ingresses.find(({ host }) => host[effect] !== undefined)?.host[effect];
-}
-
-/** The default server answers whoever asks for no name that is known, before anybody knows which Ingress is meant. */
-function reportWithoutHost(ingresses: readonly ServedIngress[]): Diagnostic[] {
-  const message =
-    'rules without a host have TLS as the ConfigMap says, so ssl-ciphers and ssl-prefer-server-ciphers are without effect on them';
-  return ingresses
-    .filter(({ host }) => host.ciphers !== undefined || host.prefersServerCiphers !== undefined)
-    .map(({ key }) =>
-      diagnose(objectRef('Ingress', key), 'warning', 'AnnotationUnsupported', message, 'metadata.annotations'),
-    );
 }
 
 /** Whoever asks for a host by another name gets its certificate only if that has the name too. */

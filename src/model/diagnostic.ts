@@ -64,7 +64,8 @@ export const diagnosticCodes = {
     'A canary for a host and path that no other Ingress serves, or for its own Service; it takes no requests.',
   CanaryIgnores: 'Annotations of a canary that have no effect: its requests are treated as its primary says.',
   PathConflict: 'Another, older Ingress owns the same host and path, or what no path of the host takes.',
-  AliasConflict: 'A name in server-alias is the host of another Ingress, or an alias of another host, and stays there.',
+  AliasConflict:
+    'A name in server-alias is the host of another Ingress, or an older one has it as an alias or redirects it; it stays there.',
   ProtectionUnavailable: 'Something that protects a backend cannot be honoured, so its paths answer 503.',
   // annotations
   AnnotationInvalid: 'The value of an annotation is not readable; the message says what holds instead.',

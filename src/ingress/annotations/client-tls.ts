@@ -14,7 +14,7 @@ export const clientTls = annotationFeature({
       whenInvalid: 'refuse',
       configMap: 'ssl-ciphers',
       summary:
-        'The ciphers of TLS 1.2 that clients of the host may speak. Those that the proxy has not are left out; those of the ConfigMap hold where none is left.',
+        'The ciphers of TLS 1.2 that clients of the host may speak. Those that the proxy has not are left out; those of the ConfigMap hold where none is left, and beyond 8 policies of a namespace.',
       example: 'ECDHE-RSA-AES128-GCM-SHA256',
       envoy: approximated('Groups such as `HIGH` mean the default, and there are no ciphers with DHE.'),
       nginx: approximated('Groups such as `HIGH` mean the default.'),
@@ -35,7 +35,7 @@ export const clientTls = annotationFeature({
       whenInvalid: 'refuse',
       default: 'false',
       summary:
-        'Whether TLS of the host goes through to the Service of its path `/`, which then speaks it with clients; only with `--enable-ssl-passthrough`.',
+        "Whether TLS of the host goes through to the Service of its path `/`, which then speaks it with clients; only with `--enable-ssl-passthrough`, and in the namespace of the host's oldest Ingress.",
       example: 'true',
       envoy: HONOURED,
       nginx: approximated('Not together with `use-forwarded-headers` or `enable-real-ip` without PROXY protocol.'),

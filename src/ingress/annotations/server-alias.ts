@@ -21,7 +21,8 @@ export const serverAlias = annotationFeature({
       scope: 'host',
       risk: 'High',
       whenInvalid: 'refuse',
-      summary: 'Further names of the host. A name that another Ingress has as a host stays there.',
+      summary:
+        'Further names of the host. A name that another Ingress has as a host stays there; of several Ingresses that want a name the oldest has it.',
       example: 'shop.example.org,*.shop.example.org',
       envoy: support,
       nginx: support,
