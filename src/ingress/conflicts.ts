@@ -14,6 +14,8 @@ export interface Claim extends RulePath {
   readonly fallback: boolean;
   /** Set where it stands for a path that cannot be served and is to be protected: 503. */
   readonly closed?: true;
+  /** Set where it is closed for a path of the host that is no regular expression, or was not to be one. */
+  readonly standsFor?: Claim;
 }
 
 export interface LostClaim {

@@ -213,8 +213,58 @@ describe('a path that cannot be served as it is written', () => {
   test('closes the same where every path is a regular expression', () => {
     const regex = on('regex', { 'use-regex': 'true' }, { '/': 'web:80' });
     expect(routes(on('a', nobody, { '/a//b.c': 'web:80', 'd.e': 'web:80' }), regex)).toEqual(
-      expect.arrayContaining(['regex /a/b.c → 503', 'regex /d\\.e → 503']),
+      expect.arrayContaining(['regex /a/b\\.c(/|$) → 503', 'regex /d\\.e(/|$) → 503']),
     );
+  });
+
+  describe('where another Ingress makes every path a regular expression', () => {
+    const neighbours = [
+      on('regex', { 'use-regex': 'true' }, { '/zzz': 'web:80' }),
+      on('rewrite', { 'rewrite-target': '/$1' }, { '/zzz/(.*)': 'web:80' }),
+    ];
+
+    test.each([
+      ['/p/./z', ['regex /p/z(/|$) → 503']],
+      ['/q?x', ['regex /q%3Fx(/|$) → 503', 'regex /q(/|$) → 503']],
+      ['/ab/../cd', ['regex /cd(/|$) → 503']],
+      ['/admin%20(old)/x+y', ['regex /admin%20\\(old\\)/x\\+y(/|$) → 503']],
+      ['Exact /a$', ['regex /a\\$$ → 503']],
+      ['Exact /..', ['regex /$ → 503']],
+      ['/%00', []],
+      ['/v1.0/é', []],
+    ])('%s closes what it says', (path, closed) => {
+      for (const neighbour of neighbours) {
+        const made = world({}, on('a', nobody, { [path]: 'web:80' }), open(), neighbour);
+        expect(made.routes(host).filter((route) => route.endsWith('503'))).toEqual(closed);
+        const told = made
+          .diagnostics()
+          .filter(({ code, severity }) => code === 'RegexModeInherited' && severity === 'error');
+        expect(told).toHaveLength(closed.length > 0 ? 1 : 0);
+      }
+    });
+
+    test.each([
+      ['that is open', on('a', {}, { '/q?x': 'web:80' })],
+      ['whose Ingress means a regular expression', on('a', { ...nobody, 'use-regex': 'true' }, { '/q?x': 'web:80' })],
+    ])('a path %s closes nothing', (_, one) => {
+      expect(routes(one, ...neighbours)).not.toContainEqual(expect.stringContaining('503'));
+    });
+
+    test('comes before wider expressions that the path comes before, and not before longer paths', () => {
+      const wide = on('wide', { 'use-regex': 'true' }, { '/(.*)': 'web:80', '/cd/x': 'web:80' });
+      expect(routes(on('a', nobody, { '/ab/../cd': 'web:80' }), wide).slice(1)).toEqual([
+        'regex /cd/x → shop/web/80',
+        'regex /cd(/|$) → 503',
+        'regex /(.*) → shop/web/80',
+        'prefix / → 404',
+      ]);
+    });
+
+    test('takes nothing that its own Ingress serves, and nothing of an older one', () => {
+      const older = on('older', {}, { '/c/d': 'web:80' });
+      const one = on('a', nobody, { '/a/../b': 'web:80', '/b': 'web:80', '/c/./d': 'web:80' });
+      expect(routes(older, one, ...neighbours)).not.toContainEqual(expect.stringContaining('503'));
+    });
   });
 
   test('is told, with what is closed', () => {

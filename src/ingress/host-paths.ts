@@ -4,9 +4,9 @@
  */
 import type { HostName, PathMatch } from '../model/proxy-model.ts';
 import { byMatch, byText, type Claim, type ClaimKey, claimsOn, type LostClaim, settleClaims } from './conflicts.ts';
-import { compareMatches } from './path.ts';
+import { compareMatches, meantLiterally } from './path.ts';
 import { literalTarget } from './path-rewrite.ts';
-import { patternOf, patternText, withoutDoubleSlashes } from './path-text.ts';
+import { matchesItself, patternOf, patternText, withoutDoubleSlashes } from './path-text.ts';
 import type { ServedIngress } from './served-ingress.ts';
 
 /** A claim and what it matches; one claim may be served in two places. */
@@ -24,6 +24,8 @@ export interface HostPaths {
   readonly lost: readonly LostClaim[];
   /** Claims that no request could ever match. */
   readonly impossible: readonly Claim[];
+  /** Claims beside which is closed what they say literally, since as regular expressions they say something else. */
+  readonly misread: readonly Claim[];
   /** Which claims are for the same path. */
   readonly keyOf: ClaimKey;
   /** Set where paths are regular expressions: the first Ingress that makes them so. */
@@ -34,13 +36,9 @@ export interface HostPaths {
 export function hostPaths(host: HostName, ingresses: readonly ServedIngress[]): HostPaths {
   const claims = claimsOn(host, ingresses);
   if (ingresses.some(asksForRegex)) {
-    const settled = settleClaims(claims, byText);
-    const expressions = settled.winners
-      .toSorted(compareExpressions)
-      .flatMap((claim) => [...expressionsOf(claim, settled.winners), ...closedBeside(claim)]);
-    const regexBy = firstCause(ingresses, settled.winners, expressions);
-    if (regexBy !== undefined)
-      return { ...settled, places: expressions.map(asExpression), impossible: [], keyOf: byText, regexBy };
+    const causes = regexCauses(ingresses, settleClaims(claims, byText).winners);
+    const regexBy = ingresses.find((ingress) => causes.has(ingress));
+    if (regexBy !== undefined) return { ...expressionPaths(claims, causes), regexBy };
   }
   const settled = settleClaims(claims.flatMap(literally), byMatch);
   const places = settled.winners.flatMap((claim) =>
@@ -50,16 +48,51 @@ export function hostPaths(host: HostName, ingresses: readonly ServedIngress[]): 
     ...settled,
     places: places.toSorted((a, b) => compareMatches(a.match, b.match)),
     impossible: claims.filter(({ literal }) => 'reason' in literal),
+    misread: [],
     keyOf: byMatch,
   };
 }
 
+/** @param causes the Ingresses that mean their paths as regular expressions. */
+function expressionPaths(claims: readonly Claim[], causes: ReadonlySet<ServedIngress>): HostPaths {
+  const misread = claims.filter((claim) => !causes.has(claim.ingress) && isMisread(claim));
+  const toClose = new Set(misread);
+  const settled = settleClaims(
+    claims.flatMap((claim) => (toClose.has(claim) ? [claim, ...closed(claim)] : [claim])),
+    byExpression,
+  );
+  const expressions = inMatchOrder(settled.winners).flatMap((claim) => [
+    ...expressionsOf(claim, settled.winners),
+    ...(causes.has(claim.ingress) ? closedBeside(claim) : []),
+  ]);
+  return { ...settled, places: expressions.map(asExpression), impossible: [], misread, keyOf: byText };
+}
+
 /** Where no path is a regular expression: itself, or what is closed in its place. */
 function literally(claim: Claim): Claim[] {
-  const { literal, ingress } = claim;
-  if ('match' in literal) return [claim];
-  if (ingress.protectedBy.length === 0) return [];
-  return literal.meant.map((match) => ({ ...claim, literal: { match }, closed: true }));
+  if ('match' in claim.literal) return [claim];
+  return claim.ingress.protectedBy.length === 0 ? [] : closed(claim);
+}
+
+/** What is closed for a claim: all that it says, or may have been meant for. */
+function closed(claim: Claim): Claim[] {
+  return meantLiterally(claim).map((match) => ({
+    ...claim,
+    path: match.path,
+    type: match.kind === 'exact' ? 'exact' : 'prefix',
+    literal: { match },
+    closed: true,
+    standsFor: claim,
+  }));
+}
+
+/** Whether it is to be protected, and as a regular expression need not match what it says. */
+function isMisread({ path, literal, ingress, closed: isClosed }: Claim): boolean {
+  return (
+    !isClosed &&
+    ingress.protectedBy.length > 0 &&
+    ('reason' in literal ? literal.meant.length > 0 : !matchesItself(path))
+  );
 }
 
 function asksForRegex({ host: { rewrite } }: ServedIngress): boolean {
@@ -72,11 +105,48 @@ interface Expression {
   readonly rewrites: boolean;
 }
 
-/** In the order of ingress-nginx: longer ones first, then in reverse order of their text; `/` of type Prefix before others. */
+/** In the order of ingress-nginx: longer ones first, then in reverse order of their text; `/` of type Prefix before others, but for what is closed. */
 function compareExpressions(a: Claim, b: Claim): number {
   if (a.path.length !== b.path.length) return b.path.length - a.path.length;
   if (a.path !== b.path) return a.path < b.path ? 1 : -1;
-  return a.path === '/' ? Number(b.type === 'prefix') - Number(a.type === 'prefix') : 0;
+  return a.path === '/' ? rankOfRoot(a) - rankOfRoot(b) : 0;
+}
+
+function rankOfRoot({ type, closed: isClosed }: Claim): number {
+  if (type === 'prefix') return 1;
+  return isClosed ? 0 : 2;
+}
+
+/**
+ * What is closed comes where a path of its text would, but before the expressions that the path which it stands for would come before:
+ * these may be wider.
+ */
+function inMatchOrder(winners: readonly Claim[]): Claim[] {
+  const expressions = winners
+    .filter(({ path, closed: isClosed }) => !isClosed && !matchesItself(path))
+    .toSorted(compareExpressions);
+  const rankOf = (claim: Claim): Claim => {
+    const { path, standsFor } = claim;
+    if (standsFor === undefined || path === '/') return claim;
+    const wider = expressions.find((other) => compareExpressions(standsFor, other) < 0);
+    return wider !== undefined && compareExpressions(wider, claim) < 0 ? wider : claim;
+  };
+  return winners
+    .map((claim) => ({ claim, rank: rankOf(claim) }))
+    .toSorted((a, b) => compareExpressions(a.rank, b.rank) || Number(a.rank === a.claim) - Number(b.rank === b.claim))
+    .map(({ claim }) => claim);
+}
+
+/** A literal path as an expression that takes no more than it. */
+function closingPattern({ type, path }: Claim): string {
+  if (type === 'exact') return `${patternOf(path)}$`;
+  return path === '/' ? path : `${patternOf(path)}(/|$)`;
+}
+
+/** As `byText`, but a path that does not match itself leaves what it says to others. */
+function byExpression(claim: Claim): string {
+  const { type, path, closed: isClosed } = claim;
+  return isClosed && !matchesItself(path) ? `${type} ${patternOf(path)}` : byText(claim);
 }
 
 /**
@@ -85,7 +155,7 @@ function compareExpressions(a: Claim, b: Claim): number {
  */
 function expressionsOf(claim: Claim, winners: readonly Claim[]): Expression[] {
   const { path, type, ingress } = claim;
-  if (claim.closed) return [{ claim, pattern: patternOf(path), rewrites: false }];
+  if (claim.closed) return [{ claim, pattern: closingPattern(claim), rewrites: false }];
   const { useRegex = false } = ingress.host.rewrite ?? {};
   const target = literalTarget(ingress);
   const rewrites = target !== undefined && target !== path;
@@ -105,13 +175,11 @@ function closedBeside(claim: Claim): Expression[] {
   return [{ claim: { ...claim, closed: true }, pattern, rewrites: false }];
 }
 
-function firstCause(
-  ingresses: readonly ServedIngress[],
-  winners: readonly Claim[],
-  expressions: readonly Expression[],
-): ServedIngress | undefined {
+/** The Ingresses that make the paths of the host regular expressions. */
+function regexCauses(ingresses: readonly ServedIngress[], winners: readonly Claim[]): Set<ServedIngress> {
   const causes = new Set(
-    expressions
+    winners
+      .flatMap((claim) => expressionsOf(claim, winners))
       .filter(({ claim, rewrites }) => rewrites || claim.ingress.host.rewrite?.useRegex)
       .map(({ claim }) => claim.ingress),
   );
@@ -119,7 +187,7 @@ function firstCause(
   const [first] = ingresses;
   const ownsRest = !winners.some(({ path, type }) => path === '/' && type === 'prefix');
   if (first !== undefined && ownsRest && rewritesRest(first)) causes.add(first);
-  return ingresses.find((ingress) => causes.has(ingress));
+  return causes;
 }
 
 /** Whether annotations of an Ingress take effect on what no path of its host takes. */

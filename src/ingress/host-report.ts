@@ -5,16 +5,19 @@ import type { HostName } from '../model/proxy-model.ts';
 import type { Claim } from './conflicts.ts';
 import { diagnose, quote } from './diagnose.ts';
 import type { HostPaths } from './host-paths.ts';
-import { ASK_FOR_REGEX, looksLikePattern } from './path.ts';
-import { whyUnserved } from './unserved-path.ts';
+import { ASK_FOR_REGEX, looksLikePattern, meantLiterally } from './path.ts';
+import { whatIsClosed, whyUnserved } from './unserved-path.ts';
 
-export function reportPaths(host: HostName, { winners, impossible, regexBy }: HostPaths): Diagnostic[] {
+export function reportPaths(host: HostName, { winners, impossible, misread, regexBy }: HostPaths): Diagnostic[] {
   const never = impossible.flatMap((claim) => {
     const { path, literal, ingress } = claim;
     if ('match' in literal) return [];
     return [about(claim, 'error', 'IngressPathInvalid', whyUnserved(path, literal, ingress.protectedBy))];
   });
-  if (regexBy !== undefined) return reportInherited(host, winners, regexBy.key);
+  if (regexBy !== undefined) {
+    const closed = misread.map((claim) => reportMisread(host, claim, regexBy.key));
+    return [...closed, ...reportInherited(host, winners, regexBy.key)];
+  }
   const literally = winners
     .filter(({ path, closed }) => !closed && looksLikePattern(path))
     .map((claim) => {
@@ -36,6 +39,14 @@ function reportInherited(host: HostName, winners: readonly Claim[], by: string):
   return [...reached.keys()].map((key) =>
     diagnose(objectRef('Ingress', key), 'warning', 'RegexModeInherited', message, 'spec.rules'),
   );
+}
+
+/** A path that protects something else than what it says. */
+function reportMisread(host: HostName, claim: Claim, by: string): Diagnostic {
+  const { path, ingress } = claim;
+  const closed = whatIsClosed(meantLiterally(claim), ingress.protectedBy);
+  const message = `path ${quote(path)} of host ${host} is a regular expression because of Ingress ${by}, and as one it does not match what it says; ${closed}`;
+  return about(claim, 'error', 'RegexModeInherited', message);
 }
 
 function about({ ingress, field }: Claim, severity: Diagnostic['severity'], code: Diagnostic['code'], message: string) {

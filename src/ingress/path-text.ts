@@ -59,6 +59,11 @@ export function patternOf(path: string): string {
   return path.replaceAll(/[^\w/%-]/g, '\\$&');
 }
 
+/** Whether a path, taken as a regular expression, matches at least its own text. */
+export function matchesItself(path: string): boolean {
+  return !/[$()*+?[\]^{|}\\]/.test(path);
+}
+
 /** The same expression without slashes that follow one another, which the path of no request has. */
 export function withoutDoubleSlashes(pattern: string): string {
   return pattern.replaceAll(/(?:\/|%2f){2,}(?![?*+{])/gi, '/');

@@ -88,6 +88,11 @@ function matchesOf(text: string, type: RulePath['type']): PathMatch[] {
   return resolvedPaths(canonicalPath(text)).map((path) => matchOf(path, type));
 }
 
+/** All that somebody may mean who writes the path, and means no regular expression. */
+export function meantLiterally({ literal }: RulePath): readonly PathMatch[] {
+  return 'match' in literal ? [literal.match] : literal.meant;
+}
+
 /** What makes a path a regular expression. */
 export const ASK_FOR_REGEX = 'set use-regex if a regular expression is meant';
 

@@ -6,8 +6,12 @@ import type { UnservedPath } from './path.ts';
 export function whyUnserved(path: string, { reason, meant }: UnservedPath, protectedBy: readonly string[]): string {
   const unserved = `path ${quote(path)} ${reason}; it is not served`;
   if (protectedBy.length === 0 || meant.length === 0) return unserved;
-  const closed = meant.map(described).join(', and ');
-  return `${unserved}, and since ${protectedBy.join(', ')} was to protect it, ${closed} answers 503`;
+  return `${unserved}, and ${whatIsClosed(meant, protectedBy)}`;
+}
+
+/** `meant`: at least one. */
+export function whatIsClosed(meant: readonly PathMatch[], protectedBy: readonly string[]): string {
+  return `since ${protectedBy.join(', ')} was to protect it, ${meant.map(described).join(', and ')} answers 503`;
 }
 
 function described({ kind, path }: PathMatch): string {

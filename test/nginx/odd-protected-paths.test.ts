@@ -4,14 +4,14 @@ import { type Services, startServices } from '../envoy/behaviour/cases.ts';
 import { type NginxGateway, startNginxGateway } from '../support/nginx-gateway.ts';
 import { besideOpenPaths, oddPaths, servedAmong } from '../support/odd-paths.ts';
 
-describe.each([{ regex: false }, { regex: true }])('regular expressions: $regex', ({ regex }) => {
-  const odd = oddPaths(regex ? 40 : 150, 1, { regex });
+describe.each(['nobody', 'use-regex', 'rewrite-target'] as const)('beside other tenants: %s', (neighbour) => {
+  const odd = oddPaths(neighbour === 'nobody' ? 150 : 80, 1);
   let gateway: NginxGateway;
   let services: Services;
 
   beforeAll(async () => {
     services = await startServices('web');
-    gateway = await startNginxGateway({ manifests: [...services.manifests, ...besideOpenPaths(odd, { regex })] });
+    gateway = await startNginxGateway({ manifests: [...services.manifests, ...besideOpenPaths(odd, neighbour)] });
   });
   afterAll(async () => {
     await gateway?.close();

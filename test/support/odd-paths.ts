@@ -39,52 +39,43 @@ const PIECES = [
     '=',
   ],
 ];
-/** What means no more in a regular expression than elsewhere. */
-const PLAIN_PIECES = [
-  'a',
-  'b',
-  '/',
-  '//',
-  '-',
-  '~',
-  'é',
-  ' ',
-  '\u{1f600}',
-  '%C3%A9',
-  '%c3%a9',
-  '%61',
-  '%20',
-  '%2F',
-  '%2f',
-  '@',
-];
+/** What another tenant may do to a host, with a path that no odd one is. */
+export type Neighbour = 'nobody' | 'use-regex' | 'rewrite-target';
+
+const NEIGHBOURS: Readonly<Record<Exclude<Neighbour, 'nobody'>, { readonly path: string; readonly value: string }>> = {
+  'use-regex': { path: '/zzz', value: 'true' },
+  'rewrite-target': { path: '/zzz/(.*)', value: '/$1' },
+};
 
 /** The same ones for the same seed, each for a host of its own. */
-export function oddPaths(count: number, seed: number, { regex = false } = {}): OddPath[] {
+export function oddPaths(count: number, seed: number): OddPath[] {
   const text = fc
-    .array(fc.constantFrom(...(regex ? PLAIN_PIECES : PIECES)), { minLength: 1, maxLength: 5 })
+    .array(fc.constantFrom(...PIECES), { minLength: 1, maxLength: 5 })
     .map((pieces) => `/${pieces.join('')}`);
   const one = fc.record({ path: text, pathType: fc.constantFrom('Exact' as const, 'Prefix' as const) });
   return fc.sample(one, { numRuns: count, seed }).map((odd, index) => ({ ...odd, host: `odd-${index}.example.com` }));
 }
 
-/** Nobody may come to the paths; every other path of the hosts is open, in a newer Ingress. */
-export function besideOpenPaths(odd: readonly OddPath[], { regex = false } = {}): Manifest[] {
-  const make = (name: string, { host, ...path }: OddPath, spec: Partial<IngressSpec>) =>
-    ingress({ name, ...spec, rules: [{ host, paths: [path as PathSpec] }] });
-  return odd.flatMap((one, index) => [
-    make(`closed-${index}`, one, {
+/** Nobody may come to the paths; every other path of the hosts is open, in newer Ingresses. */
+export function besideOpenPaths(odd: readonly OddPath[], neighbour: Neighbour): Manifest[] {
+  const make = (name: string, host: string, path: PathSpec, spec: Partial<IngressSpec>) =>
+    ingress({ name, ...spec, rules: [{ host, paths: [path] }] });
+  return odd.flatMap(({ host, ...path }, index) => [
+    make(`closed-${index}`, host, path, {
       created: '2025-01-01T00:00:00Z',
       annotations: annotated({ 'denylist-source-range': '0.0.0.0/0,::/0' }),
     }),
-    make(
-      `open-${index}`,
-      { ...one, path: '/', pathType: 'Prefix' },
-      {
-        created: '2025-06-01T00:00:00Z',
-        annotations: annotated(regex ? { 'use-regex': 'true' } : {}),
-      },
-    ),
+    make(`open-${index}`, host, { path: '/', pathType: 'Prefix' }, { created: '2025-06-01T00:00:00Z' }),
+    ...(neighbour === 'nobody'
+      ? []
+      : [
+          make(
+            `neighbour-${index}`,
+            host,
+            { path: NEIGHBOURS[neighbour].path, pathType: 'ImplementationSpecific' },
+            { created: '2025-06-02T00:00:00Z', annotations: annotated({ [neighbour]: NEIGHBOURS[neighbour].value }) },
+          ),
+        ]),
   ]);
 }
 

@@ -5,15 +5,18 @@ import { send } from '../../support/http-client.ts';
 import { besideOpenPaths, oddPaths, servedAmong } from '../../support/odd-paths.ts';
 import { type Services, startServices } from './cases.ts';
 
-describe.each([{ regex: false }, { regex: true }])('regular expressions: $regex', ({ regex }) => {
+describe.each(['nobody', 'use-regex', 'rewrite-target'] as const)('beside other tenants: %s', (neighbour) => {
   const fixed = { host: 'fixed.example.com', path: '/a//b', pathType: 'Prefix' } as const;
-  const odd = [fixed, ...oddPaths(regex ? 40 : 150, 1, { regex })];
+  const others = ['/p/./z', '/q?x', '/ab/../cd', '/admin (old)/x+y'].map(
+    (path, index) => ({ host: `fixed-${index}.example.com`, path, pathType: 'Prefix' }) as const,
+  );
+  const odd = [fixed, ...others, ...oddPaths(neighbour === 'nobody' ? 150 : 80, 1)];
   let gateway: Gateway;
   let services: Services;
 
   beforeAll(async () => {
     services = await startServices('web');
-    gateway = await startGateway({ manifests: [...services.manifests, ...besideOpenPaths(odd, { regex })] });
+    gateway = await startGateway({ manifests: [...services.manifests, ...besideOpenPaths(odd, neighbour)] });
   });
   afterAll(async () => {
     await gateway?.close();
