@@ -27,7 +27,7 @@ describe('splitDocuments', () => {
       '...',
       'b: |\n  text\n  --- x',
       '- x',
-      'key:\n  - y',
+      'key:\n  - z',
     );
     fc.assert(
       fc.property(fc.array(line), fc.constantFrom('\n', '\r\n'), (lines, newline) => {
@@ -51,7 +51,17 @@ describe('splitDocuments', () => {
 describe('parseValue', () => {
   it.each([
     ['text that looks like a boolean', 'a: on\nb: "on"\nc: No', { a: true, b: 'on', c: false }],
-    ['merge keys', 'x: &a {p: 1, q: 1}\ny:\n  <<: *a\n  q: 2', { x: { p: 1, q: 1 }, y: { p: 1, q: 2 } }],
+    ['single letters that stand for a boolean', '[y, Y, n, N, "y", yy]', [true, true, false, false, 'y', 'yy']],
+    ['octal numbers', '[010, 0100, -010, +010, 0o17, 007, 0_7]', [8, 64, -8, 8, 15, 7, 7]],
+    ['what is no octal number', '[08, 019, 08.5, 0]', [8, 19, 8.5, 0]],
+    ['binary and hexadecimal numbers', '[0b11, -0B11, 0x1F, 0X_f, 0x1e3]', [3, -3, 31, 15, 483]],
+    ['numbers with underscores', '[1_000, 1__0_, 1_0.5, .5_0, 1_0e2]', [1000, 10, 10.5, 0.5, 1000]],
+    [
+      'what is no number',
+      '[1:30, 0b12, 0x, _1, 1-1, 1.2.3, 80a, 1e]',
+      ['1:30', '0b12', '0x', '_1', '1-1', '1.2.3', '80a', '1e'],
+    ],
+    ['merge keys', 'x: &a {p: 1, q: 1}\nz:\n  <<: *a\n  q: 2', { x: { p: 1, q: 1 }, z: { p: 1, q: 2 } }],
     ['JSON with tabs', '{\n\t"a": [\n\t\t1\n\t]\n}', { a: [1] }],
     ['times as text', 'a: 2026-03-01T12:00:00Z', { a: '2026-03-01T12:00:00Z' }],
     ['Windows line ends', 'a: 1\r\nb:\r\n  - x\r\n', { a: 1, b: ['x'] }],

@@ -1,5 +1,13 @@
 /** YAML (and JSON, which is YAML) text to plain values, with limits against hostile input. */
-import { CORE_SCHEMA, constructFromEvents, defineScalarTag, mergeTag, NOT_RESOLVED, parseEvents } from 'js-yaml';
+import {
+  CORE_SCHEMA,
+  constructFromEvents,
+  defineScalarTag,
+  floatCoreTag,
+  mergeTag,
+  NOT_RESOLVED,
+  parseEvents,
+} from 'js-yaml';
 import { explainFault, type SyntaxFault } from './yaml-fault.ts';
 import { treeOf, type YamlNode } from './yaml-tree.ts';
 
@@ -58,7 +66,7 @@ function isPreamble(text: string, at: number, next: number): boolean {
   return first === '%' || first === '#' || text.slice(at, next).trim() === '';
 }
 
-const OLD_BOOLEAN = /^(?:yes|Yes|YES|on|On|ON|no|No|NO|off|Off|OFF)$/;
+const OLD_BOOLEAN = /^(?:y|Y|n|N|yes|Yes|YES|on|On|ON|no|No|NO|off|Off|OFF)$/;
 
 /** What the API server's YAML reader takes for a boolean and YAML 1.2 does not. */
 const oldBooleanTag = defineScalarTag('tag:yaml.org,2002:bool', {
@@ -67,12 +75,36 @@ const oldBooleanTag = defineScalarTag('tag:yaml.org,2002:bool', {
   resolve: (text) => {
     if (/^(?:true|True|TRUE)$/.test(text)) return true;
     if (/^(?:false|False|FALSE)$/.test(text)) return false;
-    return OLD_BOOLEAN.test(text) ? /^(?:yes|on)$/i.test(text) : NOT_RESOLVED;
+    return OLD_BOOLEAN.test(text) ? /^(?:y|yes|on)$/i.test(text) : NOT_RESOLVED;
   },
   identify: () => false,
 });
 
-const schema = CORE_SCHEMA.withTags(mergeTag, oldBooleanTag);
+const NUMBER_CHARACTERS = [...'+-0123456789'];
+
+/** `010` is 8, `0b11` 3 and `1_000` 1000, as for kubectl; `1:30` is text, and `08`, which is not octal, a decimal number. */
+const oldIntegerTag = defineScalarTag('tag:yaml.org,2002:int', {
+  implicit: true,
+  implicitFirstChars: NUMBER_CHARACTERS,
+  resolve: (text) => {
+    const plain = text.replaceAll('_', '');
+    const digits = plain.replace(/^[-+]/, '');
+    const value = Number(/^0[0-7]+$/.test(digits) ? `0o${digits}` : digits);
+    if (!/^\d[\da-z]*$/i.test(digits) || !Number.isInteger(value) || /^\d+e/i.test(digits)) return NOT_RESOLVED;
+    return plain.startsWith('-') ? -value : value;
+  },
+  identify: () => false,
+});
+
+const oldFloatTag = defineScalarTag('tag:yaml.org,2002:float', {
+  implicit: true,
+  implicitFirstChars: ['.', ...NUMBER_CHARACTERS],
+  resolve: (text, ...more) =>
+    floatCoreTag.resolve(text.replace(text.startsWith('.') ? /(?<=\d)_(?=\d)/g : /_/g, ''), ...more),
+  identify: () => false,
+});
+
+const schema = CORE_SCHEMA.withTags(mergeTag, oldBooleanTag, oldIntegerTag, oldFloatTag);
 
 /** How often the aliases of a document may be expanded, all together: against documents that grow exponentially. */
 const MAX_ALIASES = 100;
