@@ -84,8 +84,9 @@ function ingress(name: string, annotations: Readonly<Record<string, string>>) {
 }
 
 /** Checks what comes from the standard input. */
-async function checkText(text: string): Promise<{ code: number; stdout: string }> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'main.ts'), 'check', '--manifests', '-']);
+async function checkText(text: string, ...args: readonly string[]): Promise<{ code: number; stdout: string }> {
+  const all = [join(import.meta.dirname, 'main.ts'), 'check', '--manifests', '-', ...args];
+  const child = spawn(process.execPath, all);
   child.stdin.end(text);
   const [stdout, [code]] = await Promise.all([streamText(child.stdout), once(child, 'close') as Promise<[number]>]);
   return { code, stdout };
@@ -222,8 +223,32 @@ describe('check', () => {
       '## Not among the manifests',
     ]);
     for (const line of stdout.split('\n').filter((text) => text.startsWith('|')))
-      expect(line.replaceAll('\\|', '')).toMatch(/^\|( [^|]* \|)+$/);
+      expect(line).toMatch(/^\|( [^|]* \|)+$/);
   });
+
+  test.each(['text', 'markdown', 'sarif'])(
+    'as %s: nothing of a name or a value moves a cursor, breaks a line or is markup',
+    async (output) => {
+      const evil = '\u001b[2J\n\u202e@team <img src=x> &amp; [a](b) \\| `x` ``';
+      const hostile = {
+        ...ingress('web', { 'proxy-read-timeout': evil, 'custom-http-errors': evil, [`no${evil}`]: evil }),
+        spec: { ingressClassName: 'nginx', rules: [{ host: `a${evil}` }] },
+      };
+      const named = { ...ingress('x', {}), metadata: { name: evil, namespace: evil } };
+      const { stdout } = await checkText(
+        `${JSON.stringify(hostile)}\n---\n${JSON.stringify(named)}`,
+        '--output',
+        output,
+      );
+      expect(stdout).toContain('team');
+      const texts = output === 'sarif' ? textsOf(JSON.parse(stdout)) : stdout.split('\n');
+      expect(texts.filter((text) => /[\p{Cc}\p{Bidi_Control}]/u.test(text))).toEqual([]);
+      if (output !== 'markdown') return;
+      const outsideCode = texts.map((text) => text.replace(/`[^`]*`/g, '').replaceAll(/<\/?code>/g, ''));
+      expect(outsideCode.filter((text) => /@team|[<>`\\]|&(?!#\d+;)|\]\(/.test(text))).toEqual([]);
+      for (const line of texts.filter((text) => text.startsWith('|'))) expect(line).toMatch(/^\|( [^|]* \|)+$/);
+    },
+  );
 
   test('as SARIF: each result has a rule, and a place in a file', async () => {
     const { stdout } = await check('--output', 'sarif');
@@ -235,6 +260,11 @@ describe('check', () => {
     }
   });
 });
+
+function textsOf(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : [];
+}
 
 interface Run {
   readonly tool: { readonly driver: { readonly rules: readonly { readonly id: string }[] } };

@@ -10,6 +10,7 @@ import type { Logger } from './logger.ts';
 import { createRareWarning } from './rare-warning.ts';
 import { curlCommands, servedTable } from './served-table.ts';
 import type { Source } from './source.ts';
+import { visible } from './visible.ts';
 
 export interface Reporter {
   observe(event: XdsEvent): void;
@@ -67,7 +68,7 @@ export function describeDiagnostic(diagnostic: Diagnostic, locate?: Source['loca
   const about = [position, ref && describeRef(ref), field]
     .filter((part) => part !== undefined && part !== '')
     .join(' ');
-  return `${about === '' ? '' : `${about}: `}${message} (${code})`;
+  return visible(`${about === '' ? '' : `${about}: `}${message} (${code})`);
 }
 
 /** Where in the files that is which a Diagnostic is about, as far as anybody knows. */

@@ -1,4 +1,5 @@
 import { describeRef } from '../../model/object-ref.ts';
+import { visible } from '../visible.ts';
 import { type CheckReport, type KeyReport, keyStates } from './report.ts';
 import { shorten, totalLines } from './text.ts';
 
@@ -31,27 +32,27 @@ export function checkMarkdown(report: CheckReport): string {
     ),
     ...(configMap === undefined
       ? []
-      : table(`ConfigMap ${configMap.name}`, ['Key', 'Value', 'State', 'Why'], configMap.keys.map(cells))),
+      : table(`ConfigMap ${prose(configMap.name)}`, ['Key', 'Value', 'State', 'Why'], configMap.keys.map(cells))),
     ...table(
       'Findings',
       ['Severity', 'Where', 'What'],
       findings.map(({ severity, ref, field, source, message, code: id }) => [
         severity,
-        [source && `${source.file}:${source.line}`, ref && code(describeRef(ref)), field && code(field)]
+        [source && prose(`${source.file}:${source.line}`), ref && code(describeRef(ref)), field && code(field)]
           .filter(Boolean)
           .join(' '),
-        `${message} (${id})`,
+        prose(`${message} (${id})`),
       ]),
     ),
     ...table(
       'Not among the manifests',
       ['Ingress', 'What'],
-      absent.map(({ ref, message }) => [ref === undefined ? '' : code(describeRef(ref)), message]),
+      absent.map(({ ref, message }) => [ref === undefined ? '' : code(describeRef(ref)), prose(message)]),
     ),
     ...table(
       'Behaviour of ingress-nginx that these manifests rely on',
       ['Annotation', 'Ingresses', 'What'],
-      quirks.map(({ annotation, quirk, ingresses: count }) => [code(annotation), String(count), quirk]),
+      quirks.map(({ annotation, quirk, ingresses: count }) => [code(annotation), String(count), prose(quirk)]),
     ),
   ];
   return `${lines.join('\n').trimEnd()}\n`;
@@ -62,16 +63,29 @@ function notPlain({ state }: KeyReport): boolean {
 }
 
 function cells({ name, value, state, note = '' }: KeyReport): string[] {
-  return [code(name), code(shorten(value)), state, note];
+  return [code(name), code(shorten(value)), state, prose(note)];
 }
 
+/** Within backticks nothing counts but these themselves, and what tables make of pipes and of backslashes in front of them. */
 function code(text: string): string {
-  return `\`${text.replaceAll('`', "'")}\``;
+  const shown = visible(text);
+  return /[`|\\]/.test(shown) ? `<code>${escaped(shown)}</code>` : `\`${shown}\``;
+}
+
+/** What stands in backticks stays code; the rest is no markup, whoever wrote it. */
+function prose(text: string): string {
+  return visible(text).replace(/`([^`]+)`|[^`]+|`/g, (part, span?: string) =>
+    span === undefined ? escaped(part) : code(span),
+  );
+}
+
+/** Characters that are markup, as entities. Hosts of code look for mentions when these are resolved, so an `@` stands apart. */
+function escaped(text: string): string {
+  return text.replace(/[\\`*_~[\]<>&|]/g, (character) => `&#${character.charCodeAt(0)};`).replaceAll('@', '@&#8203;');
 }
 
 function table(title: string, head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   if (rows.length === 0) return [];
-  const row = (values: readonly string[]) =>
-    `| ${values.map((value) => value.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`;
+  const row = (values: readonly string[]) => `| ${values.join(' | ')} |`;
   return [`## ${title}`, '', row(head), row(head.map(() => '---')), ...rows.map(row), ''];
 }

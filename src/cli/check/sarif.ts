@@ -2,6 +2,7 @@ import { STDIN } from '../../files/scan.ts';
 import { type Diagnostic, diagnosticCodes } from '../../model/diagnostic.ts';
 import { describeRef } from '../../model/object-ref.ts';
 import { version } from '../version.ts';
+import { visible } from '../visible.ts';
 import type { CheckReport } from './report.ts';
 
 const LEVELS = { error: 'error', warning: 'warning', info: 'note' } as const;
@@ -26,7 +27,7 @@ export function checkSarif({ findings, absent }: CheckReport): string {
       },
     ],
   };
-  return `${JSON.stringify(log, null, 2)}\n`;
+  return `${JSON.stringify(log, (_, value: unknown) => (typeof value === 'string' ? visible(value) : value), 2)}\n`;
 }
 
 function result({ severity, code, message, ref, field, source }: Diagnostic, ruleIndex: number) {

@@ -1,4 +1,5 @@
 import { describeDiagnostic } from '../report.ts';
+import { visible } from '../visible.ts';
 import type { CheckReport, KeyReport, KeyState } from './report.ts';
 
 /** For people at a terminal. */
@@ -26,7 +27,7 @@ export function checkText(report: CheckReport): string {
     ({ annotation, quirk, ingresses: count }) => `${annotation} (${countOf(count, 'Ingress', 'Ingresses')}): ${quirk}`,
   );
   lines.push(...section('Behaviour of ingress-nginx that these manifests rely on', reliedUpon));
-  return `${[...lines, '', ...totalLines(report), `Proxy: ${proxy}`].join('\n')}\n`;
+  return `${[...lines, '', ...totalLines(report), `Proxy: ${proxy}`].map(visible).join('\n')}\n`;
 }
 
 function keyLine({ name, value, state, note }: KeyReport): string {
@@ -84,7 +85,7 @@ function countOf(count: number, one: string, many: string): string {
 
 const SHOWN = 60;
 
-/** On one line, without what would move the cursor. */
+/** In quotes, and no longer than people read. */
 export function shorten(value: string): string {
   const text = JSON.stringify(value);
   return text.length > SHOWN ? `${text.slice(0, SHOWN - 1)}…` : text;
