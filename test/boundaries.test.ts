@@ -25,8 +25,15 @@ const rules: Readonly<Record<string, Rule>> = {
     forbidden: ['../files/source.ts', '../ingress/build.ts', '../controller.ts', 'node:fs', '@kubernetes/client-node'],
   },
   'ocsp/planted.ts': {
-    allowed: ['./ask.ts', '../model/route.ts', '@peculiar/asn1-ocsp', 'ipaddr.js', 'node:http', 'node:dns/promises'],
-    forbidden: ['../cluster/state.ts', '../derive.ts', '../ingress/build.ts', '../cli/main.ts', 'undici'],
+    allowed: [
+      './ask.ts',
+      '../ip-address.ts',
+      '../model/route.ts',
+      '@peculiar/asn1-ocsp',
+      'node:http',
+      'node:dns/promises',
+    ],
+    forbidden: ['../cluster/state.ts', '../derive.ts', '../ingress/build.ts', '../cli/main.ts', 'ipaddr.js', 'undici'],
   },
   'files/planted.ts': {
     allowed: ['../cluster/objects.ts', '../derive.ts', '../model/route.ts', 'yaml', 'chokidar', 'node:fs/promises'],

@@ -4,7 +4,7 @@ import { Resolver } from 'node:dns/promises';
 import { type RequestOptions, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP } from 'node:net';
-import ipaddr from 'ipaddr.js';
+import { specialAddress } from '../ip-address.ts';
 import type { Question } from './message.ts';
 
 /** Resolves with the DER of the answer. Rejects with an Error whose message follows `the OCSP responder …`. */
@@ -14,11 +14,9 @@ const DEADLINE_MS = 10_000;
 /** An answer takes some hundred bytes, with certificates some thousand. */
 const MAX_BYTES = 64 * 1024;
 
-/** Addresses that lead to this machine, or to what a cloud tells its machines alone. */
-const NOT_ASKED: ReadonlySet<string> = new Set(['loopback', 'linkLocal', 'unspecified', 'multicast', 'broadcast']);
-
+/** Not where this machine listens for itself, or where a cloud tells its machines alone. */
 export function isAsked(address: string): boolean {
-  return !NOT_ASKED.has(ipaddr.process(address).range());
+  return specialAddress(address) === undefined;
 }
 
 export interface AskOptions {

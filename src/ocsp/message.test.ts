@@ -77,10 +77,20 @@ test.each([
   await expect(ask(question)).rejects.toThrow(message);
 });
 
+const CLOUDS = ['168.63.129.16', '[fd00:ec2::254]', '[64:ff9b::169.254.169.254]'];
+
 test('what is no public address is not asked', async () => {
   const resolve = async () => ['127.0.0.1', '::1'];
   await expect(createAsk({ resolve })(question)).rejects.toThrow('is at an address that is not asked');
-  for (const host of ['localhost', '[::1]', '[::ffff:127.0.0.1]', '169.254.169.254', '0.0.0.0', '2130706433']) {
+  for (const host of [
+    'localhost',
+    '[::1]',
+    '[::ffff:127.0.0.1]',
+    '169.254.169.254',
+    '0.0.0.0',
+    '2130706433',
+    ...CLOUDS,
+  ]) {
     await expect(createAsk({ resolve })({ ...question, url: new URL(`http://${host}/`) })).rejects.toThrow(
       'is not asked',
     );
