@@ -44,6 +44,7 @@ export const buffering: AnnotationTable = {
     startBodies([
       host('default', { 'proxy-body-size': '0' }),
       host('memory', { 'client-body-buffer-size': '4m', 'proxy-body-size': '0' }),
+      host('most', { 'client-body-buffer-size': '1000m', 'proxy-body-size': '0' }),
       host('too-much', { 'client-body-buffer-size': '1g', 'proxy-body-size': '0' }),
       host('bad-memory', { 'client-body-buffer-size': 'much' }),
       host('streamed', { 'proxy-request-buffering': 'off' }),
@@ -73,7 +74,7 @@ export const buffering: AnnotationTable = {
       good: [again('memory', 2 * MIB)],
       bad: [{ url: 'http://bad-memory.bodies.example.com/', status: 404 }],
       default: [again('default', MIB), again('default', 2 * MIB, false)],
-      neighbours: [again('too-much', 2 * MIB, false)],
+      neighbours: [again('too-much', 2 * MIB, false), again('most', 15 * MIB), again('most', 17 * MIB, false)],
     },
     'proxy-request-buffering': {
       good: [chunked('streamed', 'chunked')],

@@ -271,13 +271,13 @@ const rows = {
   largeBodyRetry: {
     what: 'a request with a body of more than 1 MiB fails at an endpoint',
     ingressNginx: 'sent to another one',
-    envoy: '502, unless `client-body-buffer-size` is as large',
+    envoy: '502, unless `client-body-buffer-size` is as large, of 16m at most',
     why: 'Envoy passes bodies on as they come, and keeps no more of them',
   },
   copiedBody: {
     what: '`mirror-target`, a request with a body of more than 1 MiB',
     ingressNginx: 'copied',
-    envoy: 'not copied, unless `client-body-buffer-size` is as large',
+    envoy: 'not copied, unless `client-body-buffer-size` is as large, of 16m at most',
     why: 'a copy that is passed on as it comes would make the client wait for its target',
   },
   copiedUpgrade: {

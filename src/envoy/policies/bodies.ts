@@ -7,6 +7,9 @@ import { type ApplyPolicy, changeForwards } from './policy.ts';
 /** Bodies of up to this size can be sent again in any case: it stands on every host. */
 export const KEPT_BODY_BYTES = 1024 ** 2;
 
+/** Each request may take so much memory of the proxy, whatever an Ingress asks for. */
+const MOST_KEPT_BODY_BYTES = 16 * 1024 ** 2;
+
 /** Also where Envoy answers by itself: a body that is too large is refused before anything else happens. */
 export const applyBodySize: ApplyPolicy<NonNullable<RoutePolicy['bodySize']>> = ({ maxBytes }, routes) =>
   routes.map((route) => ({
@@ -17,7 +20,9 @@ export const applyBodySize: ApplyPolicy<NonNullable<RoutePolicy['bodySize']>> = 
 export const applyRequestBuffering: ApplyPolicy<RequestBuffering> = ({ memoryBytes }, routes) =>
   memoryBytes <= KEPT_BODY_BYTES
     ? routes
-    : changeForwards(routes, () => ({ request_body_buffer_limit: { value: memoryBytes } }));
+    : changeForwards(routes, () => ({
+        request_body_buffer_limit: { value: Math.min(memoryBytes, MOST_KEPT_BODY_BYTES) },
+      }));
 
 export const applyPace: ApplyPolicy<Pace> = ({ kilobytes }, routes) =>
   changeForwards(routes, (_, route) => ({

@@ -85,7 +85,7 @@ export const mirror = annotationFeature({
         'The URL to which a copy of each request is sent that a backend gets; the answer to the copy does not count. Variables of nginx may stand behind its host, not in it.',
       example: 'https://copies.example.com$request_uri',
       envoy: approximated(
-        'A body of more than 1 MiB, or than `client-body-buffer-size` where that is more, keeps its request from being copied; WebSockets are not copied; and while 128 copies to one host are under way, no more are made for it.',
+        'A body of more than 1 MiB, or than `client-body-buffer-size` where that is more (16 MiB at most), keeps its request from being copied; WebSockets are not copied; and while 128 copies to one host are under way, no more are made for it.',
       ),
       nginx: HONOURED,
     },

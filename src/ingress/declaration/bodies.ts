@@ -19,7 +19,7 @@ export const bodyDeclarations = {
     summary: 'How much of the body of a request is kept in memory, less than a gigabyte.',
     example: '16k',
     envoy: approximated(
-      'Bodies are passed on as they come. Those of up to this size, of 1m in any case, are kept so that they can be sent to another endpoint again.',
+      'Bodies are passed on as they come. Those of up to this size, of 1m in any case and of 16m at most, are kept so that they can be sent to another endpoint again.',
     ),
     nginx: HONOURED,
   },

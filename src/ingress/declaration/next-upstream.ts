@@ -21,7 +21,7 @@ export const nextUpstream: Codec<NextUpstream> = codec(
 
 /** Of `proxy-next-upstream` with Envoy. */
 export const SAME_FAILURES =
-  '`timeout` and `invalid_header` stand for `error` too, and a connection that takes too long counts as an `error`. Bodies of more than 1m are not sent again unless `client-body-buffer-size` is larger.';
+  '`timeout` and `invalid_header` stand for `error` too, and a connection that takes too long counts as an `error`. Bodies of more than 1m, or than `client-body-buffer-size` up to 16m, are not sent again.';
 /** Of `proxy-next-upstream-timeout` with Envoy. */
 export const COUNTED =
   'A backend that stays silent is left for another one as often as `proxy-read-timeout` fits into the time; what fails at once is not limited.';
