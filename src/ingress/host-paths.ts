@@ -139,8 +139,9 @@ function inMatchOrder(winners: readonly Claim[]): Claim[] {
 
 /** A literal path as an expression that takes no more than it. */
 function closingPattern({ type, path }: Claim): string {
-  if (type === 'exact') return `${patternOf(path)}$`;
-  return path === '/' ? path : `${patternOf(path)}(/|$)`;
+  // Not every proxy merges slashes before which nothing stands.
+  if (path === '/') return type === 'exact' ? '/+$' : '/';
+  return `${patternOf(path)}${type === 'exact' ? '$' : '(/|$)'}`;
 }
 
 /** As `byText`, but a path that does not match itself leaves what it says to others. */

@@ -10,7 +10,8 @@ describe.each(['nobody', 'use-regex', 'rewrite-target'] as const)('beside other 
   const others = ['/p/./z', '/q?x', '/ab/../cd', '/admin (old)/x+y'].map(
     (path, index) => ({ host: `fixed-${index}.example.com`, path, pathType: 'Prefix' }) as const,
   );
-  const odd = [fixed, ...others, ...oddPaths(neighbour === 'nobody' ? 150 : 80, 1)];
+  const root = { host: 'root.example.com', path: '//./', pathType: 'Exact' } as const;
+  const odd = [fixed, root, ...others, ...oddPaths(neighbour === 'nobody' ? 150 : 80, 1)];
   let gateway: Gateway;
   let services: Services;
 
