@@ -12,6 +12,8 @@ test.each([
   ['explicitCurve', odd.explicitCurve, /spells out its curve/],
   ['largeExponent', odd.largeExponent, /public exponent 8589934593/],
   ['threePrimes', odd.threePrimes, /more than two primes/],
+  ['hybridKey', odd.hybridKey, /writes its public key in an unusual way/],
+  ['nameless', odd.nameless, /without a name/],
 ])('%s: Envoy would refuse it', (_, pair, reason) => {
   expect(unfitness(pair)).toMatch(reason);
 });

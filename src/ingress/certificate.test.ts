@@ -3,9 +3,10 @@ import { createPrivateKey, generateKeyPairSync, webcrypto } from 'node:crypto';
 import { inspect } from 'node:util';
 import { PemConverter, SubjectAlternativeNameExtension, X509CertificateGenerator } from '@peculiar/x509';
 import { describe, expect, test } from 'vitest';
+import * as odd from '../../test/support/odd-certificates.ts';
 import { makePair } from '../../test/support/pki.ts';
 import type { Certificate } from '../model/proxy-model.ts';
-import { covers, type ParsedCertificate, parseTlsSecret } from './certificate.ts';
+import { covers, type ParsedCertificate, parseAuthorities, parseTlsSecret } from './certificate.ts';
 import { type PemPair, secret, tlsSecret } from './testing.ts';
 
 const shop = await makePair(['shop.example.com', '*.Shop.example.com']);
@@ -92,6 +93,16 @@ describe('a TLS Secret', () => {
   test('keeps the chain in order', () => {
     const { chain } = certificateOf(parse({ ...shop, chain: shop.chain + other.chain }));
     expect(textOf(chain)).toBe(shop.chain + other.chain);
+  });
+
+  test('holds no certificate that Envoy could not read, be it the first, another or an authority', () => {
+    const { chain: bad } = odd.wrongVersion;
+    const reason = (which: string) => ({
+      reason: `holds a certificate in ${which} whose encoding breaks the rules of X.509`,
+    });
+    expect(parse(odd.wrongVersion)).toEqual(reason('tls.crt (number 1 of 1)'));
+    expect(parse({ ...shop, chain: shop.chain + bad })).toEqual(reason('tls.crt (number 2 of 2)'));
+    expect(parseAuthorities(Buffer.from(shop.chain + bad))).toEqual(reason('ca.crt (number 2 of 2)'));
   });
 
   test('may hold keys in the older forms', () => {

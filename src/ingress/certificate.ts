@@ -2,6 +2,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import type { Secret } from '../cluster/objects.ts';
 import { type Certificate, type CertificateName, PrivateKey } from '../model/proxy-model.ts';
 import { findUnfitness, isUnusual } from './certificate-fitness.ts';
+import { isWellFormed } from './certificate-form.ts';
 import { isDnsName } from './host.ts';
 
 export type ParsedCertificate = { readonly certificate: Certificate } | { readonly reason: string };
@@ -83,11 +84,14 @@ function parseChain(pem: string, field = 'tls.crt'): X509Certificate[] | string 
     return `holds a broken certificate in ${field}`;
   const chain: X509Certificate[] = [];
   for (const [index, block] of blocks.entries()) {
+    const which = `${field} (number ${index + 1} of ${blocks.length})`;
     try {
       chain.push(new X509Certificate(block));
     } catch {
-      return `holds a broken certificate in ${field} (number ${index + 1} of ${blocks.length})`;
+      return `holds a broken certificate in ${which}`;
     }
+    if (!isWellFormed(chain[index]!.raw))
+      return `holds a certificate in ${which} whose encoding breaks the rules of X.509`;
   }
   return chain;
 }

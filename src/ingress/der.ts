@@ -21,6 +21,25 @@ export function elementsOf(bytes: Uint8Array): Element[] {
   return elements;
 }
 
+/**
+ * The same for what may be odd: `undefined` unless all of it is DER, with the shortest lengths and nothing after them. Types with
+ * numbers above 30 are refused.
+ */
+export function strictElementsOf(bytes: Uint8Array): Element[] | undefined {
+  const elements: Element[] = [];
+  let offset = 0;
+  while (offset < bytes.length) {
+    const tag = bytes[offset] ?? 0;
+    const { length, start } = readLength(bytes, offset + 1);
+    const lengthBytes = start - offset - 1;
+    const fewest = length < 0x80 ? 1 : 1 + Math.ceil(Math.log2(length + 1) / 8);
+    if ((tag & 0x1f) === 0x1f || lengthBytes !== fewest || start + length > bytes.length) return undefined;
+    elements.push({ tag, content: bytes.subarray(start, start + length) });
+    offset = start + length;
+  }
+  return elements;
+}
+
 /** Up to 127 in one byte; else that byte says how many bytes follow. */
 function readLength(bytes: Uint8Array, offset: number): { readonly length: number; readonly start: number } {
   const first = bytes[offset] ?? 0;

@@ -1,4 +1,4 @@
-import type { Pair } from './pki.ts';
+import { changed, type Pair } from './pki.ts';
 
 /**
  * Certificates for shop.example.com that are valid for Node and OpenSSL, for 100 years; used nowhere. Most libraries make none like
@@ -207,4 +207,16 @@ MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgHEy2ofuBqNe1a/lN
 v0XGVvylnIUM2ffDsMtjHzadqvjR/RbluJc9COql1y74fQKcsSsC18VI
 -----END PRIVATE KEY-----
 `,
+};
+
+/** Has extensions, which version 1 has not. */
+export const wrongVersion: Pair = { ...clientOnly, chain: changed(clientOnly.chain, 'a003020102', 'a003020100') };
+
+/** Its public key is in hybrid form: 6 or 7, as the second coordinate is even or odd. */
+export const hybridKey: Pair = { ...clientOnly, chain: changed(clientOnly.chain, '03420004', '03420006') };
+
+/** Neither a common name nor a subject alternative name. */
+export const nameless: Pair = {
+  ...clientOnly,
+  chain: changed(changed(clientOnly.chain, '0603550403', '060355040a'), '0603551d11', '0603551d58'),
 };
