@@ -11,6 +11,7 @@ import { defaultOptions } from '../ingress/testing.ts';
 import { isDynamicConfigurationEnough } from '../nginx/dynamic.ts';
 import { createNginxEmitter, NGINX } from '../nginx/emit.ts';
 import type { NginxTarget } from '../nginx/publish.ts';
+import { someNginx } from '../nginx/testing.ts';
 import { createNginxPublication } from './nginx-publisher.ts';
 
 const HOST = 'web.example.com';
@@ -36,14 +37,7 @@ function createWorld() {
   const state = new ClusterState(engine);
   const build = createBuild(engine, state, { ...defaultOptions(generated), tcpServices: 'ingress/tcp' });
   const emitter = createNginxEmitter(engine, build.model, {
-    nginx: {
-      modules: [],
-      hasStream: true,
-      hasBrotli: true,
-      hasStreamRealIp: true,
-      hasStreamPreread: true,
-      hasHttp2Directive: false,
-    },
+    nginx: someNginx,
     ipv6: false,
     dynamic: true,
     luaFolder: '/lua',

@@ -4,6 +4,7 @@ import type { ProxyModel } from '../model/proxy-model.ts';
 import { SETTINGS } from '../model/settings.ts';
 import { type Ask, createAsk } from '../ocsp/ask.ts';
 import { createStapler, type Stapler } from '../ocsp/stapler.ts';
+import { systemClock } from '../xds/clock.ts';
 
 export interface Stapling {
   /** To be told of every pass: certificates that are served are asked about, as long as `enable-ocsp` says so. */
@@ -26,7 +27,7 @@ export function createStapling({ state, model, onChange, ask = createAsk() }: St
   function start(): void {
     stapler = createStapler({
       ask,
-      clock: { now: Date.now, after },
+      clock: { now: Date.now, after: systemClock.after },
       onChange: (name, staple) => {
         state.staples.set(name, staple);
         onChange();
@@ -53,9 +54,4 @@ export function createStapling({ state, model, onChange, ask = createAsk() }: St
     },
     stop: () => stapler?.stop(),
   };
-}
-
-function after(delayMs: number, callback: () => void): () => void {
-  const timer = setTimeout(callback, delayMs).unref();
-  return () => clearTimeout(timer);
 }

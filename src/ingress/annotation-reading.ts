@@ -128,10 +128,9 @@ export function protectionOf({ declaration, outcome }: AnnotationReading): 'path
 
 function undeclared(name: string): AnnotationOutcome {
   const advice = legacyAdvice(name);
+  if (advice !== undefined) return { kind: 'legacy', advice };
   const suggestion = nearestName(name, annotationNames);
-  return advice === undefined
-    ? { kind: 'unknown', ...(suggestion !== undefined && { suggestion }) }
-    : { kind: 'legacy', advice };
+  return { kind: 'unknown', ...(suggestion !== undefined && { suggestion }) };
 }
 
 /** A key of ours whose prefix holds a slip. Prefixes that differ in digits alone are those of several controllers. */

@@ -5,16 +5,10 @@ import { DEFAULT_CERTIFICATE, type Endpoints, PrivateKey, type StreamListener } 
 import { DEFAULT_SETTINGS, SETTINGS } from '../model/settings.ts';
 import { certificateFile } from './certificate-file.ts';
 import { createNginxEmitter, NGINX, type NginxEmitOptions } from './emit.ts';
+import { someNginx } from './testing.ts';
 
 const OPTIONS: NginxEmitOptions = {
-  nginx: {
-    modules: [],
-    hasStream: true,
-    hasBrotli: true,
-    hasStreamRealIp: true,
-    hasStreamPreread: true,
-    hasHttp2Directive: true,
-  },
+  nginx: { ...someNginx, hasHttp2Directive: true },
   ipv6: true,
   dynamic: false,
   luaFolder: '/lua',

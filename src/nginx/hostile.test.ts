@@ -5,6 +5,7 @@ import { type Directive, directivesOf, parseConf, shapesOf } from '../../test/su
 import { makePair } from '../../test/support/pki.ts';
 import type { PemPair } from '../ingress/testing.ts';
 import type { NginxEmitOptions } from './emit.ts';
+import { someNginx } from './testing.ts';
 
 /** A location of each kind may hold what one of another kind holds. */
 function shapes(directives: readonly Directive[]): Set<string> {
@@ -21,14 +22,7 @@ describe.each([
   { dynamic: true, count: 200 },
 ])('dynamic: $dynamic', ({ dynamic, count }) => {
   const options: NginxEmitOptions = {
-    nginx: {
-      modules: [],
-      hasStream: true,
-      hasBrotli: true,
-      hasStreamRealIp: true,
-      hasStreamPreread: true,
-      hasHttp2Directive: false,
-    },
+    nginx: someNginx,
     ipv6: true,
     accessLog: '/var/log/access.log',
     dynamic,
