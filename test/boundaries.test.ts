@@ -11,6 +11,7 @@ interface Rule {
 
 const rules: Readonly<Record<string, Rule>> = {
   'derive.ts': { allowed: [], forbidden: ['./model/route.ts', 'node:fs', 'yaml'] },
+  'der.ts': { allowed: [], forbidden: ['./model/route.ts', 'node:crypto'] },
   'ip-address.ts': { allowed: ['ipaddr.js'], forbidden: ['./model/route.ts', 'node:net'] },
   'controller.ts': {
     allowed: ['./derive.ts', './cluster/state.ts', './ingress/build.ts', './envoy/emit.ts', './xds/store.ts'],

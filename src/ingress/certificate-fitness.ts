@@ -1,5 +1,5 @@
 import type { KeyObject, X509Certificate } from 'node:crypto';
-import { type Element, elementsOf, strictElementsOf } from './der.ts';
+import { type Element, elementsOf, strictElementsOf } from '../der.ts';
 
 const MIN_RSA_BITS = 2048;
 /** What Envoy's TLS library takes. */

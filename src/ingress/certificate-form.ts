@@ -2,7 +2,7 @@
  * The encoding of certificates as Envoy's TLS library wants it, which is stricter than Node's: DER alone (X.690), and no field that
  * the version does not have. https://www.rfc-editor.org/rfc/rfc5280#section-4.1
  */
-import { type Element, strictElementsOf } from './der.ts';
+import { type Element, strictElementsOf } from '../der.ts';
 
 /** Whether a certificate that Node has parsed is encoded so that Envoy can read it. */
 export function isWellFormed(certificate: Uint8Array): boolean {

@@ -21,6 +21,7 @@ test.each([
   ['a time inside', sequence(KEY, time('20261130101300Z'), sequence(sequence(time('20261130101300'))))],
   ['a version', sequence('a003020100', KEY, time('20261130101300Z'), sequence())],
   ['an indefinite length', `3080${KEY}0000`],
+  ['an indefinite length inside', sequence(`a280${'0414'.concat('11'.repeat(20))}0000`)],
   ['a length that could be shorter', `308118${KEY}`],
   ['a length with a zero in front', `30820018${KEY}`],
   ['a length beyond the end', `3019${KEY}`],

@@ -33,7 +33,9 @@ export function strictElementsOf(bytes: Uint8Array): Element[] | undefined {
     const { length, start } = readLength(bytes, offset + 1);
     const lengthBytes = start - offset - 1;
     const fewest = length < 0x80 ? 1 : 1 + Math.ceil(Math.log2(length + 1) / 8);
-    if ((tag & 0x1f) === 0x1f || lengthBytes !== fewest || start + length > bytes.length) return undefined;
+    const isIndefinite = bytes[offset + 1] === 0x80;
+    if ((tag & 0x1f) === 0x1f || isIndefinite || lengthBytes !== fewest || start + length > bytes.length)
+      return undefined;
     elements.push({ tag, content: bytes.subarray(start, start + length) });
     offset = start + length;
   }
