@@ -25,7 +25,7 @@ describe('generate', () => {
       ...file,
       content: Buffer.concat([file.content, Buffer.from(' ')]),
     }));
-    expect(staleFiles(files)).toEqual(['descriptors.binpb', 'messages.ts']);
+    expect(staleFiles(files)).toEqual(['descriptors.binpb', 'messages.ts', 'rules.json']);
     expect(staleFiles([{ name: 'no-such-file.ts', content: new Uint8Array() }])).toEqual(['no-such-file.ts']);
   });
 });

@@ -13,6 +13,7 @@ import { decodeDescriptorSet } from './descriptor.ts';
 import { extractDescriptors } from './extract.ts';
 import { declarations, prune, reachable } from './prune.ts';
 import { rootMessages, rootServices } from './roots.ts';
+import { writeRules } from './rules.ts';
 import { writeTypes } from './types.ts';
 
 export interface GeneratedFile {
@@ -29,9 +30,11 @@ export function generate(binary: Buffer): GeneratedFile[] {
   const declared = declarations(set.files);
   const names = reachable(declared, [...rootMessages, ...rootServices]);
   const types = writeTypes(declared, names, rootMessages);
+  const descriptors = set.encode(prune(set.files, names));
   return [
-    { name: 'descriptors.binpb', content: set.encode(prune(set.files, names)) },
+    { name: 'descriptors.binpb', content: descriptors },
     { name: 'messages.ts', content: Buffer.from(types) },
+    { name: 'rules.json', content: Buffer.from(writeRules(descriptors)) },
   ];
 }
 

@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -93,6 +93,22 @@ async function checkText(text: string, ...args: readonly string[]): Promise<{ co
 }
 
 describe('check', () => {
+  test('a failure cuts no report short that goes into a pipe', () => {
+    const faulty = Array.from({ length: 300 }, (_, index) =>
+      JSON.stringify(ingress(`web-${index}`, { 'proxy-read-timeout': 'soon', 'proxy-body-size': '1m' })),
+    );
+    const program = [process.execPath, join(import.meta.dirname, 'main.ts')];
+    const args = ['check', '--manifests', '-', '--output', 'json', '--fail-on', 'warning'];
+    const { stdout, stderr } = spawnSync(
+      '/bin/sh',
+      ['-c', '{ "$@"; echo "status $?" >&2; } | cat', 'sh', ...program, ...args],
+      { encoding: 'utf8', input: faulty.join('\n---\n') },
+    );
+    expect(stderr).toBe('status 1\n');
+    expect(stdout.length).toBeGreaterThan(2 * 65_536);
+    expect((JSON.parse(stdout) as CheckReport).totals.annotations).toMatchObject({ honoured: 300, invalid: 300 });
+  });
+
   test('says of each Ingress and each key what becomes of it', async () => {
     const { code, stdout } = await check('--output', 'json');
     const report = JSON.parse(stdout) as CheckReport;

@@ -25,7 +25,7 @@ export interface ControlPlaneOptions {
   readonly args: ControlPlaneArguments;
   /** Whether this machine has IPv6. */
   readonly ipv6: boolean;
-  readonly generatedCertificate: BuildOptions['generatedCertificate'];
+  readonly generatedCertificate: NonNullable<BuildOptions['generatedCertificate']>;
   readonly delivery: CreateDelivery;
   /** What is delivered to. */
   readonly proxy: BuildOptions['proxy'];

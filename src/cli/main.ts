@@ -327,6 +327,6 @@ if (import.meta.main) {
     });
   }
   process.exitCode = await main(process.argv.slice(2));
-  // A failure in the middle may leave servers and channels open that would keep the process alive.
-  if (process.exitCode !== 0) process.exit();
+  // A failure in the middle may leave servers and channels open that would keep the process alive; but a pipe takes its time.
+  if (process.exitCode !== 0) process.stdout.write('', () => process.exit());
 }

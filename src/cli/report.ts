@@ -1,16 +1,16 @@
 import type { Settled } from '../controller.ts';
-import type { Diagnostic, SourcePosition } from '../model/diagnostic.ts';
+import type { Diagnostic } from '../model/diagnostic.ts';
 import type { DiagnosticChange } from '../model/diagnostic-change.ts';
 import { describeRef } from '../model/object-ref.ts';
 import type { ProxyModel } from '../model/proxy-model.ts';
 import type { XdsEvent } from '../xds/observer.ts';
 import { shortTypeName } from '../xds/resource.ts';
 import { statusCodes } from '../xds/stream.ts';
+import { describeDiagnostic } from './describe-diagnostic.ts';
 import type { Logger } from './logger.ts';
 import { createRareWarning } from './rare-warning.ts';
 import { curlCommands, servedTable } from './served-table.ts';
 import type { Source } from './source.ts';
-import { visible } from './visible.ts';
 
 export interface Reporter {
   observe(event: XdsEvent): void;
@@ -58,22 +58,6 @@ export function createReporter(options: {
       logger.info(`serving xDS on ${addresses.join(', ')}\n\n${servedTable(model)}\n`);
     },
   };
-}
-
-/** `deploy/shop.yaml:12:9 Ingress shop/web spec.rules[0].host: "a b" is no DNS name (IngressHostInvalid)` */
-export function describeDiagnostic(diagnostic: Diagnostic, locate?: Source['locate']): string {
-  const { ref, field, message, code } = diagnostic;
-  const source = positionOf(diagnostic, locate);
-  const position = source && `${source.file}:${source.line}:${source.column}`;
-  const about = [position, ref && describeRef(ref), field]
-    .filter((part) => part !== undefined && part !== '')
-    .join(' ');
-  return visible(`${about === '' ? '' : `${about}: `}${message} (${code})`);
-}
-
-/** Where in the files that is which a Diagnostic is about, as far as anybody knows. */
-export function positionOf({ source, ref, field }: Diagnostic, locate?: Source['locate']): SourcePosition | undefined {
-  return source ?? (ref && locate?.(ref, field));
 }
 
 /** For programs that read the log; the message says the same in words. */

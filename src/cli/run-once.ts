@@ -2,18 +2,23 @@ import type { ClusterState } from '../cluster/cluster-state.ts';
 import type { Controller } from '../controller.ts';
 import type { BuildOptions } from '../ingress/build.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
+import { describeRef } from '../model/object-ref.ts';
+import { describeDiagnostic, positionOf } from './describe-diagnostic.ts';
 import { buildOptionsFrom, ConfigurationError, type IngressArguments, type SourceArguments } from './flags.ts';
 import { createManifestSource } from './manifest-source.ts';
-import { describeDiagnostic, positionOf } from './report.ts';
 
 /** What is built when nothing runs. `zone`: where the proxy stands; absent: nobody knows. */
 export function translateBuildOptions(
   args: IngressArguments,
   proxy: BuildOptions['proxy'],
-  generatedCertificate: BuildOptions['generatedCertificate'],
+  generatedCertificate?: BuildOptions['generatedCertificate'],
   zone?: string,
 ): BuildOptions {
-  return { ...buildOptionsFrom(args, proxy), ...(zone !== undefined && { zone }), generatedCertificate };
+  return {
+    ...buildOptionsFrom(args, proxy),
+    ...(zone !== undefined && { zone }),
+    ...(generatedCertificate && { generatedCertificate }),
+  };
 }
 
 /**
@@ -24,6 +29,16 @@ export async function runOnce(
   args: SourceArguments,
   { state, controller }: { readonly state: ClusterState; readonly controller: Controller },
 ): Promise<Diagnostic[]> {
+  return await readOnce(args, state).settle(controller);
+}
+
+export interface Reading {
+  /** As `runOnce`, with what was read. */
+  settle(controller: Controller): Promise<Diagnostic[]>;
+}
+
+/** Begins to read the manifests into `state`. A thread parses large ones: what they are for can be made ready meanwhile. */
+export function readOnce(args: SourceArguments, state: ClusterState): Reading {
   const source = createManifestSource(
     { ...args, watch: false },
     {
@@ -35,20 +50,31 @@ export async function runOnce(
       },
     },
   );
-  await source.start().catch((error: Error) => {
-    throw new ConfigurationError(`--manifests: ${error.message}`);
-  });
-  await controller.start();
-  const diagnostics = [...source.diagnostics(), ...controller.currentDiagnostics()].map((diagnostic) => {
-    const position = positionOf(diagnostic, source.locate);
-    return position === undefined ? diagnostic : { ...diagnostic, source: position };
-  });
-  await source.stop();
-  return diagnostics.toSorted(compareByText);
+  const started = source.start();
+  // Whoever never settles has a fault of its own to tell.
+  started.catch(() => {});
+  return {
+    async settle(controller) {
+      await started.catch((error: Error) => {
+        throw new ConfigurationError(`--manifests: ${error.message}`);
+      });
+      await controller.start();
+      const diagnostics = [...source.diagnostics(), ...controller.currentDiagnostics()];
+      // What is said of one object together: its document is looked at once.
+      const byObject = Map.groupBy(diagnostics, ({ ref }) => ref && describeRef(ref));
+      const located = [...byObject.values()].flat().map((diagnostic) => {
+        const position = positionOf(diagnostic, source.locate);
+        return position === undefined ? diagnostic : { ...diagnostic, source: position };
+      });
+      await source.stop();
+      return sortByText(located);
+    },
+  };
 }
 
 /** In an order that depends on nothing but what is said. */
-export function compareByText(a: Diagnostic, b: Diagnostic): number {
-  const [left, right] = [describeDiagnostic(a), describeDiagnostic(b)];
-  return left < right ? -1 : Number(left > right);
+export function sortByText(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+  const described = diagnostics.map((diagnostic) => ({ diagnostic, text: describeDiagnostic(diagnostic) }));
+  described.sort((a, b) => (a.text < b.text ? -1 : Number(a.text > b.text)));
+  return described.map(({ diagnostic }) => diagnostic);
 }

@@ -2,6 +2,7 @@ import { stringify } from 'yaml';
 import { type MessageName, toJson } from '../envoy/codec.ts';
 import { typeUrlPrefix } from '../envoy/schema.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
+import { describeDiagnostic } from './describe-diagnostic.ts';
 import {
   checkHttp3OfProxy,
   checkIngressArguments,
@@ -12,7 +13,6 @@ import {
 } from './flags.ts';
 import { generateCertificate } from './generated-certificate.ts';
 import { createPipeline } from './pipeline.ts';
-import { describeDiagnostic } from './report.ts';
 import { runOnce, translateBuildOptions } from './run-once.ts';
 
 export interface TranslateArguments extends SourceArguments, IngressArguments {

@@ -12,7 +12,6 @@ import {
 import { SETTINGS } from '../model/settings.ts';
 import type { AccessLogOptions } from './access-log.ts';
 import { chainName } from './chain-name.ts';
-import { encode } from './codec.ts';
 import { existing } from './emit-resource.ts';
 import type { Encoder } from './encoder.ts';
 import { type ChainParts, certificateChain } from './listener.ts';
@@ -57,7 +56,7 @@ export function deriveChains(
     certificate === ON_DEMAND || read(kinds, certificate) !== undefined;
   const encodeChain = (chain: FilterChain) => {
     encoder.count('FilterChain');
-    return encode('envoy.config.listener.v3.Listener', { filter_chains: [chain] });
+    return encoder.encodePart('envoy.config.listener.v3.Listener', { filter_chains: [chain] });
   };
   const tls = engine.derive('filter-chain', targets, (name, read) => {
     const target = existing(read, targets, name);

@@ -43,9 +43,14 @@ export interface EmittedTable {
 /**
  * Adds the units to the engine; they run in its passes. A resource that Envoy would refuse makes its unit fail with a message that
  * says why, except for a host: that answers 503 and says so in a Diagnostic.
+ * @param encoder default: a new one; another where nobody gets the resources
  */
-export function createEmitter(engine: Engine, model: ProxyModel, options: EmitOptions): Emitter {
-  const encoder = createEncoder();
+export function createEmitter(
+  engine: Engine,
+  model: ProxyModel,
+  options: EmitOptions,
+  encoder: Encoder = createEncoder(),
+): Emitter {
   const routes = emitRoutes(engine, model, options, encoder);
   const listeners = emitListeners(engine, model, options, encoder);
   return {

@@ -30,10 +30,10 @@ export function encodeFrame(encoder: Encoder, view: HostView): Frame {
   if (view.aliases !== undefined) {
     const { name: _, domains = [], ...others } = message;
     const names = domains.toSorted();
-    const bytes = encode(HOST, others);
+    const bytes = encoder.encodePart(HOST, others);
     return { version: contentVersion(bytes, names.join(' ')), bytes, names, diagnostics };
   }
-  const bytes = encode(TABLE, { virtual_hosts: [message] });
+  const bytes = encoder.encodePart(TABLE, { virtual_hosts: [message] });
   return { version: contentVersion(bytes), bytes, diagnostics };
 }
 

@@ -1,5 +1,5 @@
 import protobuf from 'protobufjs';
-import { messageOptions } from './field-options.ts';
+import { messageRules } from './message-rules.ts';
 import { fullName, typeOfUrl } from './schema.ts';
 
 interface Fields {
@@ -35,13 +35,13 @@ export function jsonOf(type: protobuf.Type, message: unknown, redact: boolean): 
 }
 
 function objectOf(type: protobuf.Type, message: Fields, redact: boolean): Fields {
-  const options = messageOptions().get(fullName(type));
+  const rules = messageRules().get(fullName(type));
   const json: Record<string, unknown> = {};
   for (const name of Object.keys(message)) {
     const field = type.fields[name];
     if (field === undefined) continue;
     const value = fieldOf(field.resolve(), message[name], redact);
-    json[name] = redact && options?.fields.get(name)?.sensitive ? hide(value) : value;
+    json[name] = redact && rules?.fields[name]?.sensitive ? hide(value) : value;
   }
   return json;
 }

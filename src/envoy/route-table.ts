@@ -2,7 +2,6 @@ import type { Engine, Key, Table } from '../derive.ts';
 import type { envoy_config_route_v3_RouteConfiguration as RouteConfiguration } from '../gen/messages.ts';
 import type { HostName } from '../model/proxy-model.ts';
 import { DEFAULT_SETTINGS, type ProxySettings, SETTINGS } from '../model/settings.ts';
-import { encode } from './codec.ts';
 import { deriveResource, existing } from './emit-resource.ts';
 import type { Encoder } from './encoder.ts';
 import { type Frame, namedHost } from './frame.ts';
@@ -42,13 +41,16 @@ export interface RouteTableContext {
 export function deriveTail(
   engine: Engine,
   table: RouteTableName,
-  { settings }: RouteTableContext,
+  { settings, encoder }: RouteTableContext,
   headersToRemove: readonly string[] = [],
 ): Table<Uint8Array> {
   return engine.derive<Uint8Array>(`${table}-tail`, settings, (key, read) => {
     const { name: _, ...rest } = routeTableMessage(table, existing(read, settings, key));
     const { request_headers_to_remove = [] } = rest;
-    return encode(MESSAGE, { ...rest, request_headers_to_remove: [...request_headers_to_remove, ...headersToRemove] });
+    return encoder.encodePart(MESSAGE, {
+      ...rest,
+      request_headers_to_remove: [...request_headers_to_remove, ...headersToRemove],
+    });
   });
 }
 
@@ -66,7 +68,7 @@ export function routeTableResource(
   { name, hosts, tail, isInside }: RouteTableParts,
   { encoder, origin }: RouteTableContext,
 ): EncodedResource {
-  const head = encode(MESSAGE, { name });
+  const head = encoder.encodePart(MESSAGE, { name });
   const join = () => {
     encoder.count('RouteConfiguration');
     return Buffer.concat([head, ...framesOf(hosts), tail]);

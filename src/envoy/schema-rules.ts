@@ -1,6 +1,4 @@
-import protobuf from 'protobufjs';
-import { type FieldRules, messageOptions } from './field-options.ts';
-import { fullName, messageType, typeOfUrl } from './schema.ts';
+import { type FieldRules, type MessageRules, messageRules, type ValueRules } from './message-rules.ts';
 import { compileTests, type ValueTest } from './value-rules.ts';
 
 /** A rule in Envoy's schema that a message breaks: Envoy would refuse the whole resource. */
@@ -17,7 +15,7 @@ export interface Violation {
  */
 export function findViolations(name: string, message: unknown): Violation[] {
   const found: Violation[] = [];
-  checkOf(messageType(name))(message, '', found);
+  checkOf(name)(message, '', found);
   return found;
 }
 
@@ -28,36 +26,35 @@ interface Fields {
   readonly [name: string]: unknown;
 }
 
-const compiled = new Map<protobuf.Type, Check>();
+const compiled = new Map<string, Check>();
 const accept: Check = () => {};
 
-function checkOf(type: protobuf.Type): Check {
-  let check = compiled.get(type);
+function checkOf(name: string): Check {
+  let check = compiled.get(name);
   if (check === undefined) {
+    const rules = messageRules().get(name);
+    if (rules === undefined) throw new Error(`${name} is not in the schema`);
     // Messages may contain themselves: whoever asks while this one is being compiled gets a reference to what it will be.
-    compiled.set(type, (value, path, found) => compiled.get(type)!(value, path, found));
-    check = compileMessage(type);
-    compiled.set(type, check);
+    compiled.set(name, (value, path, found) => compiled.get(name)!(value, path, found));
+    check = compileMessage(name, rules);
+    compiled.set(name, check);
   }
   return check;
 }
 
-function compileMessage(type: protobuf.Type): Check {
-  const name = fullName(type);
+function compileMessage(name: string, { fields, requiredOneofs = {}, unchecked }: MessageRules): Check {
   if (name === 'google.protobuf.Any') return checkAny;
-  const options = messageOptions().get(name);
-  if (name.startsWith('google.protobuf.') || options?.unchecked) return accept;
+  if (name.startsWith('google.protobuf.') || unchecked) return accept;
 
   const present = new Map<string, Check>();
   const mandatory: { readonly name: string; readonly rules: readonly string[] }[] = [];
-  for (const field of type.fieldsArray) {
-    const rules = options?.fields.get(field.name)?.rules ?? {};
-    const check = checkPresent(field.resolve(), rules);
-    if (check !== accept) present.set(field.name, check);
-    const broken = brokenByAbsence(field, rules, check);
-    if (broken.length > 0) mandatory.push({ name: field.name, rules: broken });
+  for (const [field, rules] of Object.entries(fields)) {
+    const check = checkPresent(rules);
+    if (check !== accept) present.set(field, check);
+    const broken = brokenByAbsence(rules, check);
+    if (broken.length > 0) mandatory.push({ name: field, rules: broken });
   }
-  const oneofs = (options?.requiredOneofs ?? []).map((oneof) => requireOneof(oneof, type.oneofs[oneof]!.oneof));
+  const oneofs = Object.entries(requiredOneofs).map(([oneof, members]) => requireOneof(oneof, members));
   if (present.size + mandatory.length + oneofs.length === 0) return accept;
 
   // Walks the few fields that are set, not the many that could be.
@@ -75,8 +72,8 @@ function compileMessage(type: protobuf.Type): Check {
 
 function checkAny(value: unknown, path: string, found: Violation[]): void {
   const url = (value as Fields)['@type'];
-  const type = typeof url === 'string' ? typeOfUrl(url) : undefined;
-  if (type !== undefined) checkOf(type)(value, path, found);
+  const name = typeof url === 'string' ? url.slice(url.lastIndexOf('/') + 1) : '';
+  if (messageRules().has(name)) checkOf(name)(value, path, found);
 }
 
 function requireOneof(oneof: string, members: readonly string[]): Check {
@@ -90,28 +87,22 @@ function requireOneof(oneof: string, members: readonly string[]): Check {
  * The rules that a message without this field breaks. Where the schema knows no absence, the field then has its default value,
  * which must keep the rules all the same.
  */
-function brokenByAbsence(field: protobuf.Field, rules: FieldRules, check: Check): string[] {
-  if (isMember(field)) return [];
+function brokenByAbsence({ member, rules = {}, default: absent }: FieldRules, check: Check): string[] {
+  if (member) return [];
   if (Object.values(rules).some((kind) => kind?.['required'] === true)) return ['required'];
   const found: Violation[] = [];
-  if (field instanceof protobuf.MapField) check({}, '', found);
-  else if (field.repeated) check([], '', found);
-  else if (!field.hasPresence && !(field.resolvedType instanceof protobuf.Type)) check(field.typeDefault, '', found);
+  if (absent !== undefined) check(absent, '', found);
   return found.map((violation) => violation.rule);
 }
 
-/** Rules of a member of a oneof, presence included, hold only while it is the one that is set. */
-function isMember(field: protobuf.Field): boolean {
-  return field.partOf !== null && !field.partOf.isProto3Optional;
+function checkPresent(field: FieldRules): Check {
+  const { label, rules = {} } = field;
+  if (label === 'map') return checkMap(field, rules);
+  return label === 'repeated' ? checkList(field, rules) : checkItem(field, rules);
 }
 
-function checkPresent(field: protobuf.Field, rules: FieldRules): Check {
-  if (field instanceof protobuf.MapField) return checkMap(field, rules);
-  return field.repeated ? checkList(field, rules) : checkItem(field, rules);
-}
-
-function checkList(field: protobuf.Field, rules: FieldRules): Check {
-  const itemRules = (rules['repeated']?.['items'] ?? {}) as FieldRules;
+function checkList(field: FieldRules, rules: ValueRules): Check {
+  const itemRules = (rules['repeated']?.['items'] ?? {}) as ValueRules;
   const item = checkItem(field, itemRules);
   const whole = tests('repeated', rules);
   if (item === accept) return whole;
@@ -124,9 +115,9 @@ function checkList(field: protobuf.Field, rules: FieldRules): Check {
   ]);
 }
 
-function checkMap(field: protobuf.MapField, rules: FieldRules): Check {
-  const key = tests('string', (rules['map']?.['keys'] ?? {}) as FieldRules);
-  const item = checkItem(field, (rules['map']?.['values'] ?? {}) as FieldRules);
+function checkMap(field: FieldRules, rules: ValueRules): Check {
+  const key = tests('string', (rules['map']?.['keys'] ?? {}) as ValueRules);
+  const item = checkItem(field, (rules['map']?.['values'] ?? {}) as ValueRules);
   const whole = tests('map', rules);
   if (key === accept && item === accept) return whole;
   return all([
@@ -142,34 +133,42 @@ function checkMap(field: protobuf.MapField, rules: FieldRules): Check {
 }
 
 /** The check of one value: of the field, or of one item of it. */
-function checkItem(field: protobuf.FieldBase, rules: FieldRules): Check {
+function checkItem({ message, enum: numbers }: FieldRules, rules: ValueRules): Check {
   const kinds = Object.keys(rules).filter((kind) => kind !== 'repeated' && kind !== 'map');
   const own = all(kinds.map((kind) => tests(kind, rules)));
-  const type = field.resolvedType;
-  if (type instanceof protobuf.Enum) return rules['enum']?.['defined_only'] ? all([definedOnly(type), own]) : own;
-  if (!(type instanceof protobuf.Type)) return own;
-  if (isWrapper(type)) return unwrapped(type, own);
-  return rules['message']?.['skip'] === true ? own : all([own, checkOf(type)]);
+  if (numbers !== undefined && rules['enum']?.['defined_only']) return all([definedOnly(numbers), own]);
+  if (message === undefined) return own;
+  if (message in WRAPPED_DEFAULTS) return unwrapped(WRAPPED_DEFAULTS[message], own);
+  return rules['message']?.['skip'] === true ? own : all([own, checkOf(message)]);
 }
 
-function definedOnly(type: protobuf.Enum): Check {
+function definedOnly(numbers: readonly number[]): Check {
+  const defined = new Set(numbers);
   return (value, path, found) => {
-    if (type.valuesById[value as number] === undefined) found.push({ path, rule: 'enum.defined_only' });
+    if (!defined.has(value as number)) found.push({ path, rule: 'enum.defined_only' });
   };
 }
 
+/** Wrappers, and what they hold when nothing is set in them. */
+const WRAPPED_DEFAULTS: Readonly<Record<string, unknown>> = {
+  'google.protobuf.BoolValue': false,
+  'google.protobuf.BytesValue': [],
+  'google.protobuf.DoubleValue': 0,
+  'google.protobuf.FloatValue': 0,
+  'google.protobuf.Int32Value': 0,
+  'google.protobuf.Int64Value': 0,
+  'google.protobuf.StringValue': '',
+  'google.protobuf.UInt32Value': 0,
+  'google.protobuf.UInt64Value': 0,
+};
+
 /** Rules of a scalar apply to what a wrapper holds. */
-function unwrapped(type: protobuf.Type, check: Check): Check {
+function unwrapped(absent: unknown, check: Check): Check {
   if (check === accept) return accept;
-  const { typeDefault } = type.fields['value']!.resolve();
-  return (wrapper, path, found) => check((wrapper as Fields)['value'] ?? typeDefault, path, found);
+  return (wrapper, path, found) => check((wrapper as Fields)['value'] ?? absent, path, found);
 }
 
-function isWrapper(type: protobuf.Type): boolean {
-  return /^\.google\.protobuf\.(Bool|Bytes|Double|Float|U?Int32|U?Int64|String)Value$/.test(type.fullName);
-}
-
-function tests(kind: string, rules: FieldRules): Check {
+function tests(kind: string, rules: ValueRules): Check {
   return all(compileTests(kind, rules[kind] ?? {}).map((test) => toCheck(kind, test)));
 }
 

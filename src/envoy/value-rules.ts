@@ -1,4 +1,4 @@
-import type { KindRules } from './field-options.ts';
+import type { KindRules } from './message-rules.ts';
 
 /**
  * Tests of single values by the rules of protoc-gen-validate, as the C++ code applies them that Envoy runs.

@@ -1,5 +1,5 @@
-import { stringify } from 'yaml';
 import { isPlainMap } from '../cluster/decode-fields.ts';
+import { loadYaml } from './load-yaml.ts';
 
 type PlainMap = Readonly<Record<string, unknown>>;
 
@@ -13,7 +13,7 @@ export function convertOldIngress(manifest: unknown): string {
     ...(isPlainMap(metadata) && { metadata: ownMetadata(metadata) }),
     ...(isPlainMap(spec) && { spec: convertSpec(spec) }),
   };
-  return stringify(converted, { aliasDuplicateObjects: false });
+  return loadYaml().stringify(converted, { aliasDuplicateObjects: false });
 }
 
 /** Without what the API server wrote. */

@@ -3,17 +3,8 @@
  * refuses are looked at by a slower one, which knows what is missing where.
  */
 import { YAMLException } from 'js-yaml';
-import {
-  type Alias,
-  type Document,
-  isAlias,
-  isCollection,
-  isMap,
-  isPair,
-  isScalar,
-  parseDocument,
-  type YAMLMap,
-} from 'yaml';
+import type { Alias, Document, YAMLMap } from 'yaml';
+import { loadYaml } from './load-yaml.ts';
 
 /** Where parsing stopped; `offset` counts from the start of the document's text. */
 export interface SyntaxFault {
@@ -48,7 +39,12 @@ function withoutQuotes(reason: string): string {
 function closerLook(text: string): SyntaxFault | undefined {
   try {
     // That a key stands twice takes the library quadratic time to see.
-    const tree = parseDocument(text, { merge: true, uniqueKeys: false, prettyErrors: false, logLevel: 'error' });
+    const tree = loadYaml().parseDocument(text, {
+      merge: true,
+      uniqueKeys: false,
+      prettyErrors: false,
+      logLevel: 'error',
+    });
     return syntaxFault(tree) ?? findFaultyNode(tree);
   } catch (error) {
     if (error instanceof RangeError) return TOO_DEEP;
@@ -77,6 +73,7 @@ function syntaxFault(tree: Document.Parsed): SyntaxFault | undefined {
 
 /** A key that stands twice in a map, or that is itself a map or list; an alias without anchor. */
 function findFaultyNode(tree: Document.Parsed): SyntaxFault | undefined {
+  const { isAlias, isCollection, isMap, isPair, isScalar } = loadYaml();
   const anchors = new Set<string>();
   const aliases: Alias[] = [];
   const pending: unknown[] = [tree.contents];
@@ -96,6 +93,7 @@ function findFaultyNode(tree: Document.Parsed): SyntaxFault | undefined {
 }
 
 function findFaultyKey(map: YAMLMap): SyntaxFault | undefined {
+  const { isCollection, isScalar } = loadYaml();
   const keys = new Set<string>();
   for (const { key } of map.items) {
     if (isCollection(key)) return { message: 'A key must be a scalar, not a map or list', offset: rangeStart(key) };
@@ -110,5 +108,6 @@ function findFaultyKey(map: YAMLMap): SyntaxFault | undefined {
 }
 
 function rangeStart(node: unknown): number {
+  const { isAlias, isCollection, isScalar } = loadYaml();
   return (isScalar(node) || isCollection(node) || isAlias(node) ? node.range?.[0] : undefined) ?? 0;
 }

@@ -10,7 +10,7 @@ import {
   type Certificate,
   DEFAULT_CERTIFICATE,
   type Listener,
-  type PrivateKey,
+  PrivateKey,
   type ProxyModel,
 } from '../model/proxy-model.ts';
 import type { Http3Settings } from '../model/settings.ts';
@@ -74,8 +74,8 @@ export interface BuildOptions extends AcceptOptions, StreamOptions, IngressOptio
    * ask for it are served by endpoints of this zone. Absent: by all.
    */
   readonly zone?: string;
-  /** PEM; the default certificate where no usable Secret is named. */
-  readonly generatedCertificate: { readonly chain: string; readonly key: PrivateKey };
+  /** PEM; the default certificate where no usable Secret is named. Absent where nothing is served: one without content. */
+  readonly generatedCertificate?: { readonly chain: string; readonly key: PrivateKey };
 }
 
 export interface Build {
@@ -227,6 +227,21 @@ function deriveListeners(
   });
 }
 
+function defaultPair(generated: BuildOptions['generatedCertificate']): { readonly certificate: Certificate } {
+  if (generated === undefined) return { certificate: NO_CERTIFICATE };
+  const parsed = parsePair(DEFAULT_CERTIFICATE, Buffer.from(generated.chain), generated.key.reveal());
+  if ('reason' in parsed) throw new Error(`the generated certificate ${parsed.reason}`);
+  return parsed;
+}
+
+const NO_CERTIFICATE: Certificate = {
+  name: DEFAULT_CERTIFICATE,
+  chain: new Uint8Array(),
+  key: new PrivateKey(''),
+  dnsNames: [],
+  notAfter: Number.MAX_SAFE_INTEGER,
+};
+
 interface DefaultCertificate {
   readonly certificate: Certificate;
   readonly diagnostics: readonly Diagnostic[];
@@ -238,9 +253,7 @@ function deriveDefaultCertificate(
   certificates: Table<SecretCertificate>,
   { defaultSslCertificate, generatedCertificate }: BuildOptions,
 ): Table<DefaultCertificate> {
-  const { chain, key } = generatedCertificate;
-  const generated = parsePair(DEFAULT_CERTIFICATE, Buffer.from(chain), key.reveal());
-  if ('reason' in generated) throw new Error(`the generated certificate ${generated.reason}`);
+  const generated = defaultPair(generatedCertificate);
   return engine.derive<DefaultCertificate>('default-certificate', [DEFAULT_CERTIFICATE], (name, read) => {
     if (defaultSslCertificate === undefined) return { ...generated, diagnostics: [] };
     const { state, certificate } = read(certificates, defaultSslCertificate) ?? { state: 'missing' };

@@ -1,4 +1,4 @@
-import { describeDiagnostic } from '../report.ts';
+import { describeDiagnostic } from '../describe-diagnostic.ts';
 import { visible } from '../visible.ts';
 import type { CheckReport, KeyReport, KeyState } from './report.ts';
 
