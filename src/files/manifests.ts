@@ -44,6 +44,9 @@ const MAX_DELAY = 250;
  */
 const LOSS_DELAY = 150;
 
+/** How many files are open at once. */
+const READ_AT_ONCE = 32;
+
 /** How often the folders are looked through all the same, in milliseconds: network and shared file systems send no events. */
 const LOOK_INTERVAL = 10_000;
 
@@ -133,9 +136,10 @@ export function createFilesSource(options: FilesSourceOptions): FilesSource {
 
   async function readFiles(paths: Iterable<string>): Promise<void> {
     const losing: (() => boolean)[] = [];
-    for (const path of paths) {
-      const settle = await readFile(path);
-      if (settle !== undefined && !settle()) losing.push(settle);
+    const pending = [...paths];
+    while (pending.length > 0) {
+      const read = await Promise.all(pending.splice(0, READ_AT_ONCE).map(readFile));
+      for (const settle of read) if (settle !== undefined && !settle()) losing.push(settle);
     }
     // An object may have moved to a file that was read later.
     for (const settle of losing) settle();
