@@ -39,6 +39,7 @@ const httpFilters = inHttpFilters([
   'grpc_web.v3.GrpcWeb',
   'header_mutation.v3.HeaderMutation',
   'header_mutation.v3.HeaderMutationPerRoute',
+  'header_to_metadata.v3.Config',
   'health_check.v3.HealthCheck',
   'local_ratelimit.v3.LocalRateLimit',
   'lua.v3.Lua',

@@ -99,7 +99,7 @@ describe('what a change costs', () => {
 
   test('every filter whose configuration is to be fetched has one', () => {
     const { resource } = setUpShop();
-    const named = httpFilters(DEFAULT_SETTINGS).filter((filter) => filter.config_discovery !== undefined);
+    const named = httpFilters(DEFAULT_SETTINGS, undefined).filter((filter) => filter.config_discovery !== undefined);
     expect(named.map(({ name }) => name)).toContain('compression');
     for (const { name = '', config_discovery } of named) {
       const bytes = resource('extension', name)?.bytes() ?? new Uint8Array();

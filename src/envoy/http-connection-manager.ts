@@ -52,10 +52,11 @@ export function httpConnectionManager(
 function message(
   listener: HttpListenerName,
   settings: ProxySettings,
-  { routeSharding = false, accessLog: log = false }: ConnectionManagerOptions,
+  { routeSharding = false, accessLog: isWritten = false }: ConnectionManagerOptions,
 ): HttpConnectionManager {
   const routeTable = listener === 'http' ? 'http' : 'https';
   const sharding = routeSharding ? shardMutations(routeTable) : [];
+  const log = isWritten ? settings.logs.requests : undefined;
   const traces = settings.tracing === undefined ? [] : holdTrace(settings.tracing);
   return {
     stat_prefix: listener,
@@ -64,16 +65,16 @@ function message(
       ? { scoped_routes: scopedRoutes(routeTable) }
       : { rds: { route_config_name: routeTable, config_source: ADS } }),
     early_header_mutation_extensions: [earlyMutation([...earlyMutations(settings), ...traces, ...sharding])],
-    http_filters: httpFilters(settings),
+    http_filters: httpFilters(settings, log),
     upgrade_configs: [
-      { upgrade_type: 'websocket', filters: upgradeFilters(settings) },
-      { upgrade_type: 'spdy/3.1', filters: upgradeFilters(settings) },
+      { upgrade_type: 'websocket', filters: upgradeFilters(settings, log) },
+      { upgrade_type: 'spdy/3.1', filters: upgradeFilters(settings, log) },
     ],
     local_reply_config: localReplies(settings, {
       secure: routeTable === 'https',
       redirects: routeTable === 'http' || claimsScheme(settings),
     }),
-    ...(log && settings.logs.requests ? { access_log: [accessLog(settings.logs.requests)] } : {}),
+    ...(log ? { access_log: [accessLog(log)] } : {}),
     // Only what has an id can be traced; a filter takes it away again.
     ...(settings.http.generateRequestId || settings.tracing ? {} : { generate_request_id: { value: false } }),
     ...tracing(settings),

@@ -6,7 +6,7 @@
  * configured per route or be delivered as a resource of its own (ECDS).
  */
 import type { envoy_extensions_filters_network_http_connection_manager_v3_HttpFilter as HttpFilter } from '../gen/messages.ts';
-import type { ProxySettings } from '../model/settings.ts';
+import type { ProxySettings, RequestLog } from '../model/settings.ts';
 import { ADDRESS_LISTS } from './filters/address-lists.ts';
 import { ANSWER_REWRITE } from './filters/answer-rewrite.ts';
 import { BLOCKED_CLIENTS } from './filters/blocked-clients.ts';
@@ -15,6 +15,7 @@ import { COMPRESSION } from './filters/compression.ts';
 import { CORS } from './filters/cors.ts';
 import { FORWARDED_HOST } from './filters/forwarded-host.ts';
 import { HASH_KEY } from './filters/hash-key.ts';
+import { loggedUser } from './filters/logged-user.ts';
 import { MIRROR } from './filters/mirror.ts';
 import { originalRequest } from './filters/original-request.ts';
 import { PACE } from './filters/pace.ts';
@@ -41,10 +42,12 @@ const ALL_FILTERS: readonly HttpFilter[] = [
   ANSWER_REWRITE,
 ];
 
-export function httpFilters(settings: ProxySettings): readonly HttpFilter[] {
+/** @param log absent where nothing is written about requests */
+export function httpFilters(settings: ProxySettings, log: RequestLog | undefined): readonly HttpFilter[] {
   const { trustsHeaders } = settings.forwarded;
   return [
     ...traceFilters(settings),
+    ...loggedUser(log),
     requestCheck(settings),
     originalRequest(settings),
     ...ALL_FILTERS.filter((filter) => filter !== FORWARDED_HOST || trustsHeaders),
@@ -61,8 +64,8 @@ export function isOffByDefault(filter: string): boolean {
  * The filters of an upgraded connection (WebSocket): all but those that take the bytes of both directions for a body. Whatever
  * protects a backend must stay.
  */
-export function upgradeFilters(settings: ProxySettings): readonly HttpFilter[] {
-  return httpFilters(settings).filter((filter) => !OF_BODIES.has(filter));
+export function upgradeFilters(settings: ProxySettings, log: RequestLog | undefined): readonly HttpFilter[] {
+  return httpFilters(settings, log).filter((filter) => !OF_BODIES.has(filter));
 }
 
 const OF_BODIES: ReadonlySet<HttpFilter> = new Set([PACE, COMPRESSION, BODY_SIZE_LIMIT]);

@@ -1,6 +1,7 @@
 /** What Envoy writes for the variables of nginx in a format of the access log. */
 import type { LogEscape, LogVariable, LogVariableName } from '../model/log-format.ts';
 import { HOST_WITHOUT_PORT } from './cel.ts';
+import { LOGGED_USER } from './filters/logged-user.ts';
 import { asItCame } from './filters/original-request.ts';
 import { BEST_HTTP_HOST, REQUEST_URI } from './format.ts';
 import { INGRESS_METADATA } from './policies/log.ts';
@@ -36,6 +37,12 @@ const AS_IT_CAME = 'x-original-forwarded-for';
  */
 const CLUSTER = "xds.cluster_name.split('~')[0].split('@')[0]";
 const CANARY = "(xds.cluster_name.split('~')[0] + '@').split('@')[1]";
+
+/** Until a connection was there: none at all where one was kept, and no value where none came about. */
+export const CONNECT_TIME = {
+  cel: seconds('upstream.cx_pool_ready_duration'),
+  when: 'has(upstream.local_address) && has(upstream.cx_pool_ready_duration)',
+} as const satisfies Form;
 
 const FORMS: { readonly [N in LogVariableName]: Form | ((argument: string) => Form) } = {
   arg: (name) => ({
@@ -82,7 +89,7 @@ const FORMS: { readonly [N in LogVariableName]: Form | ((argument: string) => Fo
   realip_remote_addr: { operator: '%DOWNSTREAM_DIRECT_REMOTE_ADDRESS_WITHOUT_PORT%' },
   remote_addr: { operator: CLIENT },
   remote_port: { cel: 'string(source.port)' },
-  remote_user: { missing: true },
+  remote_user: { ...LOGGED_USER, client: true },
   req_id: requestHeader('x-request-id'),
   request: { cel: `request.method + ' ' + string(${REQUEST_URI}) + ' ' + ${PROTOCOL}`, client: true },
   request_length: { cel: 'string(request.total_size)' },
@@ -119,7 +126,7 @@ const FORMS: { readonly [N in LogVariableName]: Form | ((argument: string) => Fo
   upstream_bytes_received: { operator: '%UPSTREAM_WIRE_BYTES_RECEIVED%' },
   upstream_bytes_sent: { operator: '%UPSTREAM_WIRE_BYTES_SENT%' },
   upstream_cache_status: { missing: true },
-  upstream_connect_time: { missing: true },
+  upstream_connect_time: CONNECT_TIME,
   upstream_header_time: { cel: seconds('response.backend_latency'), when: 'has(response.backend_latency)' },
   upstream_http: (name) => responseHeader(headerName(name)),
   upstream_response_length: { cel: 'string(response.size)', when: WAS_SENT },
@@ -135,8 +142,14 @@ export function logOperator({ variable, argument = '' }: LogVariable, how: LogEs
   if ('operator' in form) return form.operator;
   const instead = how === 'default' ? '-' : '';
   if ('missing' in form) return instead;
-  const value = form.client ? escaped(form.cel, how) : form.cel;
-  return cel(form.when === undefined ? value : `${form.when} ? ${value} : '${instead}'`) + (form.followedBy ?? '');
+  return (
+    conditional({ ...form, cel: form.client ? escaped(form.cel, how) : form.cel }, instead) + (form.followedBy ?? '')
+  );
+}
+
+/** The value where there is one. */
+export function conditional({ cel: value, when }: { readonly cel: string; readonly when?: string }, instead: string) {
+  return cel(when === undefined ? value : `${when} ? ${value} : '${instead}'`);
 }
 
 /** What cannot be evaluated is written as `-`. */

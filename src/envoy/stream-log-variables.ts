@@ -7,7 +7,7 @@ import {
   serviceInLog,
 } from '../model/stream-log-format.ts';
 import { literal } from './format.ts';
-import { cel, seconds } from './log-variables.ts';
+import { CONNECT_TIME, cel, conditional, seconds } from './log-variables.ts';
 
 type LoggedListener = Pick<StreamListener, 'protocol' | 'cluster' | 'proxyProtocol'>;
 
@@ -68,6 +68,8 @@ function operator(name: StreamLogVariableName, listener: LoggedListener): string
       return isTcp ? '%UPSTREAM_WIRE_BYTES_RECEIVED%' : '%BYTES_SENT%';
     case 'upstream_bytes_sent':
       return isTcp ? '%UPSTREAM_WIRE_BYTES_SENT%' : '%BYTES_RECEIVED%';
+    case 'upstream_connect_time':
+      return isTcp ? conditional(CONNECT_TIME, MISSING) : MISSING;
     default:
       return MISSING;
   }

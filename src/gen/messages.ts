@@ -59,6 +59,7 @@ export type AnyMessage =
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.http.grpc_web.v3.GrpcWeb' } & envoy_extensions_filters_http_grpc_web_v3_GrpcWeb)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.http.header_mutation.v3.HeaderMutation' } & envoy_extensions_filters_http_header_mutation_v3_HeaderMutation)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.http.header_mutation.v3.HeaderMutationPerRoute' } & envoy_extensions_filters_http_header_mutation_v3_HeaderMutationPerRoute)
+  | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.http.header_to_metadata.v3.Config' } & envoy_extensions_filters_http_header_to_metadata_v3_Config)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.http.health_check.v3.HealthCheck' } & envoy_extensions_filters_http_health_check_v3_HealthCheck)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit' } & envoy_extensions_filters_http_local_ratelimit_v3_LocalRateLimit)
   | ({ readonly '@type': 'type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua' } & envoy_extensions_filters_http_lua_v3_Lua)
@@ -3121,6 +3122,42 @@ export type envoy_extensions_filters_http_header_mutation_v3_Mutations = {
   readonly formatters?: readonly envoy_config_core_v3_TypedExtensionConfig[];
 };
 
+export type envoy_extensions_filters_http_header_to_metadata_v3_Config = {
+  readonly request_rules?: readonly envoy_extensions_filters_http_header_to_metadata_v3_Config_Rule[];
+  readonly response_rules?: readonly envoy_extensions_filters_http_header_to_metadata_v3_Config_Rule[];
+  readonly stat_prefix?: string;
+};
+
+export type envoy_extensions_filters_http_header_to_metadata_v3_Config_KeyValuePair = {
+  readonly metadata_namespace?: string;
+  readonly key?: string;
+  readonly value?: string;
+  readonly regex_value_rewrite?: envoy_type_matcher_v3_RegexMatchAndSubstitute;
+  readonly type?: envoy_extensions_filters_http_header_to_metadata_v3_Config_ValueType;
+  readonly encode?: envoy_extensions_filters_http_header_to_metadata_v3_Config_ValueEncode;
+};
+
+export type envoy_extensions_filters_http_header_to_metadata_v3_Config_Rule = {
+  readonly header?: string;
+  readonly cookie?: string;
+  readonly on_header_present?: envoy_extensions_filters_http_header_to_metadata_v3_Config_KeyValuePair;
+  readonly on_header_missing?: envoy_extensions_filters_http_header_to_metadata_v3_Config_KeyValuePair;
+  readonly remove?: boolean;
+};
+
+export const envoy_extensions_filters_http_header_to_metadata_v3_Config_ValueEncode = {
+  NONE: 0,
+  BASE64: 1,
+} as const;
+export type envoy_extensions_filters_http_header_to_metadata_v3_Config_ValueEncode = (typeof envoy_extensions_filters_http_header_to_metadata_v3_Config_ValueEncode)[keyof typeof envoy_extensions_filters_http_header_to_metadata_v3_Config_ValueEncode];
+
+export const envoy_extensions_filters_http_header_to_metadata_v3_Config_ValueType = {
+  STRING: 0,
+  NUMBER: 1,
+  PROTOBUF_VALUE: 2,
+} as const;
+export type envoy_extensions_filters_http_header_to_metadata_v3_Config_ValueType = (typeof envoy_extensions_filters_http_header_to_metadata_v3_Config_ValueType)[keyof typeof envoy_extensions_filters_http_header_to_metadata_v3_Config_ValueType];
+
 export type envoy_extensions_filters_http_health_check_v3_HealthCheck = {
   readonly pass_through_mode?: google_protobuf_BoolValue;
   readonly cache_time?: google_protobuf_Duration;
@@ -5460,6 +5497,9 @@ export interface Messages {
   'envoy.extensions.filters.http.header_mutation.v3.HeaderMutation': envoy_extensions_filters_http_header_mutation_v3_HeaderMutation;
   'envoy.extensions.filters.http.header_mutation.v3.HeaderMutationPerRoute': envoy_extensions_filters_http_header_mutation_v3_HeaderMutationPerRoute;
   'envoy.extensions.filters.http.header_mutation.v3.Mutations': envoy_extensions_filters_http_header_mutation_v3_Mutations;
+  'envoy.extensions.filters.http.header_to_metadata.v3.Config': envoy_extensions_filters_http_header_to_metadata_v3_Config;
+  'envoy.extensions.filters.http.header_to_metadata.v3.Config.KeyValuePair': envoy_extensions_filters_http_header_to_metadata_v3_Config_KeyValuePair;
+  'envoy.extensions.filters.http.header_to_metadata.v3.Config.Rule': envoy_extensions_filters_http_header_to_metadata_v3_Config_Rule;
   'envoy.extensions.filters.http.health_check.v3.HealthCheck': envoy_extensions_filters_http_health_check_v3_HealthCheck;
   'envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit': envoy_extensions_filters_http_local_ratelimit_v3_LocalRateLimit;
   'envoy.extensions.filters.http.lua.v3.Lua': envoy_extensions_filters_http_lua_v3_Lua;

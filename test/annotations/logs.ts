@@ -96,6 +96,7 @@ const JSON_FORMAT = JSON.stringify({
   proto: '$server_protocol $scheme',
   percent: '100%',
   tls: '$https $ssl_client_verify $ssl_client_s_dn$geoip2_city_country_code$upstream_cache_status',
+  connect: '$upstream_connect_time',
   way: '$proxy_add_x_forwarded_for $realip_remote_addr $pass_access_scheme $pipe',
 });
 
@@ -103,16 +104,33 @@ const JSON_FORMAT = JSON.stringify({
 const LONG_LIST =
   'assets|images|fonts|scripts|styles|downloads|documents|favicons|manifests|service-workers|well-known-things';
 
+async function fieldsOf(ports: Ports, request: Request): Promise<Readonly<Record<string, unknown>>> {
+  const line = await lineOf(ports, request);
+  const start = line?.indexOf('{') ?? -1;
+  return JSON.parse(line?.slice(start) ?? '{}') as Record<string, unknown>;
+}
+
 const ofJson = (title: string, request: Request, expected: Readonly<Record<string, string>>): Exchange => ({
   title,
   run: async (ports) => {
-    const line = await lineOf(ports, request);
-    const start = line?.indexOf('{') ?? -1;
-    const fields = JSON.parse(line?.slice(start) ?? '{}') as Record<string, unknown>;
+    const fields = await fieldsOf(ports, request);
     return Object.fromEntries(Object.keys(expected).map((name) => [name, fields[name]]));
   },
   expected,
 });
+
+const basic = (credentials: string) => `Basic ${Buffer.from(credentials).toString('base64')}`;
+
+/** What a client sends, and who it is for the log. */
+const USERS = [
+  ['a user', basic('alice:open:sesame'), 'alice'],
+  ['a user, however the scheme is written', basic('bob:').replace('Basic ', 'bASIC  '), 'bob'],
+  ['a user with quotes', basic('a"\\b:x'), 'a"\\b'],
+  ['no user without a name', basic(':secret'), ''],
+  ['no user without a colon', basic('token'), ''],
+  ['no user who is not encoded', 'Basic alice:secret', ''],
+  ['no user with another scheme', `Bearer ${Buffer.from('alice:x').toString('base64')}`, ''],
+] as const;
 
 const served = [{ url: `http://plain.${DOMAIN}/`, backend: 'web' }];
 
@@ -223,12 +241,23 @@ export const logTables: readonly AnnotationTable[] = [
           ofJson(
             'what the proxy answers by itself',
             { url: `http://nobody.${DOMAIN}/`, headers: { 'x-forwarded-for': '192.0.2.1', 'x-real-ip': '192.0.2.9' } },
-            { tls: '  ', way: '192.0.2.1, 127.0.0.1 127.0.0.1 http .' },
+            { tls: '  ', connect: '', way: '192.0.2.1, 127.0.0.1 127.0.0.1 http .' },
           ),
           ofJson(
             'over TLS, whatever a request says',
             { url: `https://plain.${DOMAIN}/`, headers: { 'x-forwarded-proto': 'http' } },
             { tls: 'on NONE ', way: '127.0.0.1 127.0.0.1 https .', proto: 'HTTP/1.1 https' },
+          ),
+          {
+            title: 'how long it took to connect',
+            run: async (ports) => {
+              const { connect } = await fieldsOf(ports, { url: `http://plain.${DOMAIN}/` });
+              return /^\d\.\d{3}$/.test(String(connect));
+            },
+            expected: true,
+          },
+          ...USERS.map(([title, sent, user]) =>
+            ofJson(title, { url: `http://plain.${DOMAIN}/`, headers: { authorization: sent } }, { user }),
           ),
           ofJson('what is missing is empty', { url: `http://plain.${DOMAIN}/` }, { args: '', cookie: '', arg: '' }),
         ],

@@ -65,7 +65,7 @@ export const logKeys = configMapKeys({
       'What is written about a request: text with variables of nginx. With a variable that is not known the default stays.',
     example: '$remote_addr "$request" $status $request_time $req_id',
     envoy: approximated(
-      'Envoy knows nothing of `$remote_user`, `$upstream_connect_time`, `$connection_requests`, `$upstream_cache_status` and `$geoip2_…`, which are written as missing; of several tries the last one is written.',
+      'Envoy knows nothing of `$connection_requests` and `$geoip2_…`, which are written as missing; of several tries the last one is written.',
     ),
     nginx: approximated('`$geoip2_…` is written as missing.', (format: LogFormat) =>
       format.some((part) => typeof part !== 'string' && part.variable === 'geoip2'),
@@ -93,7 +93,7 @@ export const logKeys = configMapKeys({
       'What is written about a connection of a TCP service, or a session of a UDP service: text with variables of nginx. With a variable that is not known the default stays.',
     example: '$remote_addr $protocol $status $session_time $upstream_addr',
     envoy: approximated(
-      'Envoy knows nothing of `$upstream_connect_time`, `$upstream_first_byte_time` and `$upstream_session_time`, nor of the `$session_time` of UDP, which are written as missing; of several tries the last one is written.',
+      'Envoy knows nothing of `$upstream_first_byte_time` and `$upstream_session_time`, nor of the `$session_time` and the `$upstream_connect_time` of UDP, which are written as missing; of several tries the last one is written.',
     ),
     nginx: HONOURED,
   },

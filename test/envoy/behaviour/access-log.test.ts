@@ -171,6 +171,17 @@ describe('a line of the access log', () => {
     });
   });
 
+  test('names the user, and no line but its own', async () => {
+    const as = (credentials: string) => ({
+      headers: { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` },
+    });
+    expect(await logOf('http://web.example.com/', as('al"ice:secret'))).toMatchObject({
+      remote_user: String.raw`al\x22ice`,
+    });
+    expect(await logOf('http://web.example.com/', as('a\r\n127.0.0.1 - b:c'))).toMatchObject({ remote_user: '-' });
+    expect(gateway.log()).not.toContain('secret');
+  });
+
   test('over TLS and HTTP/2', async () => {
     await sendHttp2({ port: gateway.httpsPort, host: 'web.example.com', headers: { 'x-request-id': 'h2' } });
     expect(await logged('h2')).toMatchObject({ request: 'GET / HTTP/2.0', proxy_upstream_name: 'default-web-80' });
