@@ -4,7 +4,8 @@ import { configMapGroups } from '../src/ingress/config-map/keys.ts';
 import type { AnnotationKey } from '../src/ingress/declaration/annotation.ts';
 import type { ConfigMapKey } from '../src/ingress/declaration/config-map-key.ts';
 import { type ProxyName, proxyNames, type Support } from '../src/ingress/declaration/support.ts';
-import { logVariables } from '../src/model/log-format.ts';
+import { logVariables, UNSAID } from '../src/model/log-format.ts';
+import { nginxVariables } from '../src/model/nginx-variables.ts';
 import { streamLogVariableNames } from '../src/model/stream-log-format.ts';
 
 const PROXY_TITLES: Readonly<Record<ProxyName, string>> = { envoy: 'Envoy', nginx: 'nginx' };
@@ -197,15 +198,31 @@ export function logVariablesPage(): string {
     '# Variables of log formats',
     '',
     'What `log-format-upstream` and `log-format-stream` of the [ConfigMap](configmap.md) may hold beside text: variables of nginx and of',
-    'ingress-nginx, by the names that they have there. A format with any other is refused, with the names of all that are not known, and the',
-    'default stays. What a proxy cannot say of a request is written as missing: as `-`, or as nothing with `log-format-escape-json` and',
-    '`log-format-escape-none`.',
+    'ingress-nginx, by the names that they have there. A format with any other is refused, as nginx refuses it, with the names of all that',
+    'are not known, and the default stays. What a proxy cannot say of a request is written as missing: as `-`, or as nothing with',
+    '`log-format-escape-json` and `log-format-escape-none`.',
+    '',
+    'What it can say of no request at all a [Diagnostic](diagnostics.md) names (`LogVariableMissing`).',
     '',
     ...listed('log-format-upstream', logVariables),
+    ...proxyNames.map((proxy) => `Missing on ${PROXY_TITLES[proxy]}: ${spelt(UNSAID[proxy])}.`),
+    '',
+    'Beside them these, which nginx writes and Envoy cannot say:',
+    '',
+    spelt(nginxVariables.every),
+    '',
+    'And these of newer nginx, of modules, and of the template of ingress-nginx, which no proxy here can say:',
+    '',
+    spelt(nginxVariables.some),
+    '',
     ...listed('log-format-stream', streamLogVariableNames),
   ].join('\n');
 }
 
 function listed(key: string, names: readonly string[]): string[] {
-  return [`## ${key}`, '', names.map((name) => `\`$${name}\``).join(' · '), ''];
+  return [`## ${key}`, '', spelt(names), ''];
+}
+
+function spelt(names: readonly string[]): string {
+  return names.map((name) => `\`$${name}\``).join(' · ');
 }

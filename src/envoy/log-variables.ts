@@ -1,5 +1,5 @@
 /** What Envoy writes for the variables of nginx in a format of the access log. */
-import type { LogEscape, LogVariable, LogVariableName } from '../model/log-format.ts';
+import type { LogEscape, LogVariable } from '../model/log-format.ts';
 import { HOST_WITHOUT_PORT } from './cel.ts';
 import { LOGGED_USER } from './filters/logged-user.ts';
 import { asItCame } from './filters/original-request.ts';
@@ -44,7 +44,9 @@ export const CONNECT_TIME = {
   when: 'has(upstream.local_address) && has(upstream.cx_pool_ready_duration)',
 } as const satisfies Form;
 
-const FORMS: { readonly [N in LogVariableName]: Form | ((argument: string) => Form) } = {
+const MISSING = { missing: true } as const;
+
+const FORMS: { readonly [N in LogVariable['variable']]: Form | ((argument: string) => Form) } = {
   arg: (name) => ({
     cel: `re.extract('&' + request.query, '(?i)^.*?&${name}=([^&]*).*$', '\\\\1')`,
     when: `('&' + request.query.lowerAscii()).contains('&${name.toLowerCase()}=')`,
@@ -55,7 +57,7 @@ const FORMS: { readonly [N in LogVariableName]: Form | ((argument: string) => Fo
   body_bytes_sent: { operator: '%BYTES_SENT%' },
   bytes_sent: { cel: 'string(response.total_size)' },
   connection: { operator: '%CONNECTION_ID%' },
-  connection_requests: { missing: true },
+  connection_requests: MISSING,
   content_length: requestHeader('content-length'),
   content_type: requestHeader('content-type'),
   cookie: (name) => ({
@@ -63,7 +65,7 @@ const FORMS: { readonly [N in LogVariableName]: Form | ((argument: string) => Fo
     when: `'cookie' in request.headers && ('; ' + request.headers['cookie'].lowerAscii()).contains('; ${name.toLowerCase()}=')`,
     client: true,
   }),
-  geoip2: () => ({ missing: true }),
+  geoip2: MISSING,
   host: { cel: `string(${asItCame('ingress.host', `${HOST_WITHOUT_PORT}.lowerAscii()`)})`, client: true },
   hostname: { operator: '%HOSTNAME%' },
   http: (name) => requestHeader(headerName(name)),
@@ -76,6 +78,7 @@ const FORMS: { readonly [N in LogVariableName]: Form | ((argument: string) => Fo
   is_args: { cel: "request.query == '' ? '' : '?'" },
   msec: { operator: '%START_TIME(%s.%3f)%' },
   namespace: { cel: `${CLUSTER}.split('/')[0]`, when: HAS_CLUSTER },
+  other: MISSING,
   pass_access_scheme: requestHeader('x-forwarded-proto'),
   // Envoy takes no request before it has answered the last one.
   pipe: { operator: '.' },
@@ -85,6 +88,10 @@ const FORMS: { readonly [N in LogVariableName]: Form | ((argument: string) => Fo
     followedBy: CLIENT,
   },
   proxy_alternative_upstream_name: { cel: `${HAS_CLUSTER} ? ${CANARY}.replace('/', '-') : ''` },
+  proxy_protocol_addr: { operator: CLIENT },
+  proxy_protocol_port: { operator: '%DOWNSTREAM_REMOTE_PORT%' },
+  proxy_protocol_server_addr: { operator: '%DOWNSTREAM_LOCAL_ADDRESS_WITHOUT_PORT%' },
+  proxy_protocol_server_port: { operator: '%DOWNSTREAM_LOCAL_PORT%' },
   proxy_upstream_name: { cel: `${CLUSTER}.replace('/', '-')`, when: HAS_CLUSTER },
   realip_remote_addr: { operator: '%DOWNSTREAM_DIRECT_REMOTE_ADDRESS_WITHOUT_PORT%' },
   remote_addr: { operator: CLIENT },
@@ -125,7 +132,8 @@ const FORMS: { readonly [N in LogVariableName]: Form | ((argument: string) => Fo
   upstream_addr: { cel: 'upstream.address', when: WAS_SENT },
   upstream_bytes_received: { operator: '%UPSTREAM_WIRE_BYTES_RECEIVED%' },
   upstream_bytes_sent: { operator: '%UPSTREAM_WIRE_BYTES_SENT%' },
-  upstream_cache_status: { missing: true },
+  // Nothing is kept.
+  upstream_cache_status: MISSING,
   upstream_connect_time: CONNECT_TIME,
   upstream_header_time: { cel: seconds('response.backend_latency'), when: 'has(response.backend_latency)' },
   upstream_http: (name) => responseHeader(headerName(name)),

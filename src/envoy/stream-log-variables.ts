@@ -18,6 +18,8 @@ export function streamLine(format: StreamLogFormat, listener: LoggedListener): s
 
 const MISSING = '-';
 const CLIENT_ADDRESS = '%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%';
+const SERVER_ADDRESS = '%DOWNSTREAM_LOCAL_ADDRESS_WITHOUT_PORT%';
+const SERVER_PORT = '%DOWNSTREAM_LOCAL_PORT%';
 const CLIENT_PORT = '%DOWNSTREAM_REMOTE_PORT%';
 
 function operator(name: StreamLogVariableName, listener: LoggedListener): string {
@@ -45,6 +47,14 @@ function operator(name: StreamLogVariableName, listener: LoggedListener): string
       return listener.proxyProtocol ? CLIENT_ADDRESS : MISSING;
     case 'proxy_protocol_port':
       return listener.proxyProtocol ? CLIENT_PORT : MISSING;
+    case 'proxy_protocol_server_addr':
+      return listener.proxyProtocol ? SERVER_ADDRESS : MISSING;
+    case 'proxy_protocol_server_port':
+      return listener.proxyProtocol ? SERVER_PORT : MISSING;
+    case 'realip_remote_addr':
+      return '%DOWNSTREAM_DIRECT_REMOTE_ADDRESS_WITHOUT_PORT%';
+    case 'realip_remote_port':
+      return '%DOWNSTREAM_DIRECT_REMOTE_PORT%';
     case 'proxy_upstream_name':
       return literal(serviceInLog(listener));
     case 'remote_addr':
@@ -52,9 +62,9 @@ function operator(name: StreamLogVariableName, listener: LoggedListener): string
     case 'remote_port':
       return CLIENT_PORT;
     case 'server_addr':
-      return '%DOWNSTREAM_LOCAL_ADDRESS_WITHOUT_PORT%';
+      return SERVER_ADDRESS;
     case 'server_port':
-      return '%DOWNSTREAM_LOCAL_PORT%';
+      return SERVER_PORT;
     // Of UDP sessions Envoy knows no duration but in milliseconds.
     case 'session_time':
       return isTcp ? cel(seconds('request.duration')) : MISSING;

@@ -10,6 +10,7 @@ import { type ConfigMapReading, DEFAULT_VALUES, type GoodTexts, readConfigMap } 
 import type { ProxyName } from './declaration/support.ts';
 import { diagnose, quote } from './diagnose.ts';
 import { http3Findings } from './http3.ts';
+import { logFindings } from './log-findings.ts';
 import type { AcceptancePolicy } from './refusal.ts';
 import { cipherFindings } from './tls-settings.ts';
 import { tracingFindings } from './tracing.ts';
@@ -54,6 +55,7 @@ export function deriveGlobalOptions(
     const more = [
       ...cipherFindings(found.values, proxy),
       ...contentTypeFindings(found.values, proxy),
+      ...logFindings(found.values, proxy),
       ...http3Findings(found.values, http3),
       ...tracingFindings(found.values),
     ];
@@ -110,6 +112,7 @@ const CODES = {
   invalid: 'ConfigMapKeyInvalid',
   unsupported: 'ConfigMapKeyUnsupported',
   unknown: 'ConfigMapKeyUnknown',
+  unsaid: 'LogVariableMissing',
 } as const;
 
 function report(ref: ObjectRef, { protective, findings, held }: ConfigMapReading): Diagnostic[] {

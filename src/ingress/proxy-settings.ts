@@ -1,4 +1,5 @@
 import type { Engine, Table } from '../derive.ts';
+import { withoutProxyProtocol } from '../model/log-format.ts';
 import {
   DEFAULT_SETTINGS,
   type ForwardedSettings,
@@ -108,8 +109,9 @@ function forwardedSettings(values: ConfigMapValues): ForwardedSettings {
 function logsOf(values: ConfigMapValues): LogSettings {
   const quiet = values['disable-access-log'];
   const json = values['log-format-escape-json'];
+  const format = values['log-format-upstream'];
   const requests = {
-    format: values['log-format-upstream'],
+    format: values['use-proxy-protocol'] ? format : withoutProxyProtocol(format),
     escape: json ? 'json' : values['log-format-escape-none'] ? 'none' : 'default',
     skip: values['skip-access-log-urls'],
   } as const;

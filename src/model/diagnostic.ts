@@ -78,6 +78,8 @@ export const diagnosticCodes = {
   ConfigMapKeyInvalid: 'The value of a key of the ConfigMap is not readable; the message says what holds instead.',
   ConfigMapKeyUnsupported: 'A key of the ConfigMap without effect; the message says why.',
   ConfigMapKeyUnknown: 'No key of that name is known in the ConfigMap, misspelt perhaps; it is ignored.',
+  LogVariableMissing:
+    'A variable of a log format of the ConfigMap that this proxy cannot say; it is written as missing.',
   // TCP and UDP services
   StreamEntryInvalid: 'An entry of a ConfigMap of TCP or UDP services that is not served, or not all of it.',
   // backends

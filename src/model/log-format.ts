@@ -1,11 +1,18 @@
+import { isOfEveryNginx, isOfNginx } from './nginx-variables.ts';
+
 /** The format of a line of the access log: text and variables of nginx. */
 export type LogFormat = readonly (string | LogVariable)[];
 
-/** `argument` is what follows `http_`, `arg_`, `cookie_`, `sent_http_`, `upstream_http_` or `geoip2_`. */
+/**
+ * `argument` is what follows `http_`, `arg_`, `cookie_`, `sent_http_`, `upstream_http_` or `geoip2_`. `other`: one of nginx alone, whose
+ * name `argument` is.
+ */
 export interface LogVariable {
-  readonly variable: LogVariableName;
+  readonly variable: LogVariableName | typeof OTHER;
   readonly argument?: string;
 }
+
+const OTHER = 'other';
 
 /** What a proxy can say of a request. */
 export const logVariableNames = [
@@ -29,6 +36,10 @@ export const logVariableNames = [
   'pipe',
   'proxy_add_x_forwarded_for',
   'proxy_alternative_upstream_name',
+  'proxy_protocol_addr',
+  'proxy_protocol_port',
+  'proxy_protocol_server_addr',
+  'proxy_protocol_server_port',
   'proxy_upstream_name',
   'realip_remote_addr',
   'remote_addr',
@@ -81,7 +92,6 @@ const ALIASES: Readonly<Record<string, LogVariableName>> = {
   document_uri: 'uri',
   opentelemetry_trace_id: 'trace_id',
   otel_trace_id: 'trace_id',
-  proxy_protocol_addr: 'remote_addr',
   query_string: 'args',
   request_id: 'req_id',
   the_real_ip: 'remote_addr',
@@ -106,7 +116,7 @@ export const logVariables: readonly string[] = Object.keys(NAMES)
   .map((name) => ((WITH_ARGUMENT as readonly string[]).includes(name) ? `${name}_…` : name))
   .toSorted();
 
-/** `log_format` of nginx. A variable that is not known is named, not passed on. */
+/** `log_format` of nginx. A variable that nginx does not know is named, not passed on. */
 export function parseLogFormat(text: string): ParsedFormat<LogVariable> {
   return parseFormat(text, variableOf);
 }
@@ -136,7 +146,7 @@ export function parseFormat<V>(text: string, variableOf: (name: string) => V | u
   }
   if (unknown.size > 0) {
     const what = unknown.size === 1 ? 'the variable' : 'the variables';
-    return { reason: `holds ${what} ${[...unknown].join(', ')}, which no proxy here can log` };
+    return { reason: `holds ${what} ${[...unknown].join(', ')}, which nginx does not know` };
   }
   if (end < text.length) parts.push(text.slice(end));
   return { value: parts };
@@ -145,6 +155,7 @@ export function parseFormat<V>(text: string, variableOf: (name: string) => V | u
 function variableOf(name: string): LogVariable | undefined {
   const variable = Object.hasOwn(NAMES, name) ? NAMES[name] : undefined;
   if (variable !== undefined && !WITH_ARGUMENT.some((prefix) => prefix === variable)) return { variable };
+  if (isOfNginx(name)) return { variable: OTHER, argument: name };
   const prefix = WITH_ARGUMENT.find((one) => name.startsWith(`${one}_`));
   const argument = name.slice((prefix?.length ?? 0) + 1);
   return prefix === undefined || argument === '' || argument.length > MAX_ARGUMENT
@@ -155,12 +166,41 @@ function variableOf(name: string): LogVariable | undefined {
 /** How values are written so that they cannot end the text around them: `default` as `\x22`, `json` as `\"`, `none` as they are. */
 export type LogEscape = 'default' | 'json' | 'none';
 
+/** What each proxy cannot say, whatever the request. */
+export const UNSAID: { readonly [P in 'envoy' | 'nginx']: readonly LogVariableName[] } = {
+  envoy: ['connection_requests', 'geoip2'],
+  // Of modules that are not there.
+  nginx: ['geoip2', 'trace_id'],
+};
+
+/** Whether the proxy writes a variable as missing, whatever the request. */
+export function isUnsaid({ variable, argument = '' }: LogVariable, proxy: 'envoy' | 'nginx'): boolean {
+  if (variable === OTHER) return proxy === 'envoy' || !isOfEveryNginx(argument);
+  return UNSAID[proxy].includes(variable);
+}
+
+/** The variables of a format that the proxy writes as missing, as they stand there, each once. */
+export function unsaidVariables(format: LogFormat, proxy: 'envoy' | 'nginx'): readonly string[] {
+  const unsaid = format.filter((part) => typeof part !== 'string').filter((part) => isUnsaid(part, proxy));
+  const names = unsaid.map(({ variable, argument }) =>
+    variable === OTHER ? argument : [variable, argument].filter(Boolean).join('_'),
+  );
+  return [...new Set(names)].map((name) => `$${name}`);
+}
+
+/** For connections without a header of the PROXY protocol: what it would say is missing, also where the proxy sends one to itself. */
+export function withoutProxyProtocol(format: LogFormat): LogFormat {
+  return format.map((part) =>
+    typeof part !== 'string' && part.variable.startsWith('proxy_protocol_') ? { variable: OTHER } : part,
+  );
+}
+
 /** Whether lines name the Ingress, its namespace, or the Service. */
 export function namesIngress(format: LogFormat): boolean {
   return format.some((part) => typeof part !== 'string' && OF_INGRESS.has(part.variable));
 }
 
-const OF_INGRESS: ReadonlySet<LogVariableName> = new Set(['namespace', 'ingress_name', 'service_name', 'service_port']);
+const OF_INGRESS: ReadonlySet<string> = new Set(['namespace', 'ingress_name', 'service_name', 'service_port']);
 
 export const DEFAULT_LOG_TEXT =
   '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" $request_length $request_time [$proxy_upstream_name] [$proxy_alternative_upstream_name] $upstream_addr $upstream_response_length $upstream_response_time $upstream_status $req_id';

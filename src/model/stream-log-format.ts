@@ -18,15 +18,30 @@ export const streamLogVariableNames = [
   'protocol',
   'proxy_protocol_addr',
   'proxy_protocol_port',
+  'proxy_protocol_server_addr',
+  'proxy_protocol_server_port',
   'proxy_upstream_name',
+  'realip_remote_addr',
+  'realip_remote_port',
   'remote_addr',
   'remote_port',
   'server_addr',
   'server_port',
   'session_time',
+  'ssl_alpn_protocol',
+  'ssl_cipher',
+  'ssl_ciphers',
+  'ssl_client_s_dn',
+  'ssl_client_verify',
+  'ssl_curve',
+  'ssl_curves',
   'ssl_preread_alpn_protocols',
   'ssl_preread_protocol',
   'ssl_preread_server_name',
+  'ssl_protocol',
+  'ssl_server_name',
+  'ssl_session_id',
+  'ssl_session_reused',
   'status',
   'time_iso8601',
   'time_local',
@@ -40,9 +55,27 @@ export const streamLogVariableNames = [
 
 export type StreamLogVariableName = (typeof streamLogVariableNames)[number];
 
-/** Nobody reads the first bytes of a connection, so that these have no value, as in ingress-nginx. */
+/** Nobody reads the first bytes of a connection, nor ends its TLS, so that these have no value, as in ingress-nginx. */
 export function isNeverKnown(name: StreamLogVariableName): boolean {
-  return name.startsWith('ssl_preread_');
+  return name.startsWith('ssl_');
+}
+
+/** What each proxy cannot say beside that. */
+const UNSAID: { readonly [P in 'envoy' | 'nginx']: readonly StreamLogVariableName[] } = {
+  envoy: ['upstream_first_byte_time', 'upstream_session_time'],
+  // Of a module that may not be there.
+  nginx: ['realip_remote_addr', 'realip_remote_port'],
+};
+
+/** Whether the proxy writes a variable as missing, whatever the connection. */
+export function isUnsaidOfStream(name: StreamLogVariableName, proxy: 'envoy' | 'nginx'): boolean {
+  return isNeverKnown(name) || UNSAID[proxy].includes(name);
+}
+
+/** The variables of a format that the proxy writes as missing where ingress-nginx would not, each once. */
+export function unsaidStreamVariables(format: StreamLogFormat, proxy: 'envoy' | 'nginx'): readonly string[] {
+  const names = new Set(format.flatMap((part) => (typeof part === 'string' ? [] : [part.variable])));
+  return UNSAID[proxy].filter((name) => names.has(name)).map((name) => `$${name}`);
 }
 
 /** `log_format` of nginx in its `stream`. A variable that is not known is named, not passed on. */

@@ -1,6 +1,6 @@
-import { type LogEscape, type LogFormat, namesIngress } from '../model/log-format.ts';
+import { isUnsaid, type LogEscape, type LogFormat, namesIngress } from '../model/log-format.ts';
 import type { LogSettings } from '../model/settings.ts';
-import { isNeverKnown, namesService, type StreamLogFormat } from '../model/stream-log-format.ts';
+import { isUnsaidOfStream, namesService, type StreamLogFormat } from '../model/stream-log-format.ts';
 import { mapKey } from './blocked.ts';
 import type { NginxSettings } from './config.ts';
 import { Expanded, type ExpandedPart, quote } from './quote.ts';
@@ -26,24 +26,34 @@ export function logSettings(
 /** What a client can put a line break into by encoding it. */
 const ON_ONE_LINE: Readonly<Record<string, string>> = { remote_user: 'line_user', uri: 'line_uri' };
 
+/** What holds line breaks by itself, and nothing else can be made of it. */
+const OF_LINES: ReadonlySet<string> = new Set([
+  'request_body',
+  'request_filename',
+  'ssl_client_cert',
+  'ssl_client_raw_cert',
+]);
+
 function expanded(format: LogFormat, escaping: LogEscape): Expanded {
   const names: Readonly<Record<string, string>> = escaping === 'none' ? ON_ONE_LINE : {};
   return new Expanded(
     format.map((part) => {
       if (typeof part === 'string') return part;
-      const { variable, argument } = part;
-      // Of modules that are not there.
-      if (variable === 'geoip2' || variable === 'trace_id') return escaping === 'default' ? '-' : '';
+      const { variable, argument = '' } = part;
+      if (isUnsaid(part, 'nginx')) return escaping === 'default' ? '-' : '';
+      if (variable === 'other') return escaping === 'none' && OF_LINES.has(argument) ? '' : { variable: argument };
       return {
-        variable: argument === undefined ? (names[variable] ?? variable) : `${variable}_${argument.toLowerCase()}`,
+        variable: argument === '' ? (names[variable] ?? variable) : `${variable}_${argument.toLowerCase()}`,
       };
     }),
   );
 }
 
-/** What nobody knows is written as missing: an nginx may not even know the name. */
+/** An nginx may not even know the name of what is written as missing. */
 function expandedStream(format: StreamLogFormat): Expanded {
-  return new Expanded(format.map((part) => (typeof part === 'string' || !isNeverKnown(part.variable) ? part : '-')));
+  return new Expanded(
+    format.map((part) => (typeof part === 'string' || !isUnsaidOfStream(part.variable, 'nginx') ? part : '-')),
+  );
 }
 
 /** nginx joins the pieces of a format, and reads none that is too long. */

@@ -282,6 +282,23 @@ export const logTables: readonly AnnotationTable[] = [
     },
   ),
   logs(
+    'what nginx has',
+    { 'log-format-upstream': '$req_id|$proxy_protocol_addr|$otel_span_id|$geoip_org|$server_port$sent_trailer_x|' },
+    {
+      'ConfigMap log-format-upstream': {
+        good: [
+          {
+            title: 'is written as missing where it is not known, and the rest as it is',
+            run: async (ports) =>
+              (await lineOf(ports, { url: `http://plain.${DOMAIN}/` }))?.replace(`|${ports.httpPort}-`, '|PORT-'),
+            expected: 'ID|-|-|-|PORT-|',
+          },
+        ],
+        default: [],
+      },
+    },
+  ),
+  logs(
     'unescaped',
     { 'log-format-upstream': '$req_id|$http_user_agent|$http_x_nothing|', 'log-format-escape-none': 'true' },
     {

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
 import type { Exchange, Ports } from '../parity/table.ts';
 import type { Received } from '../support/backend.ts';
+import { poll } from '../support/gateway.ts';
 import { edgeWorld, HOST, SECURE_HOST } from './edge.ts';
 import type { AnnotationCase, AnnotationTable } from './table.ts';
 
@@ -62,10 +63,38 @@ const wantsHeader: readonly AnnotationCase[] = [
   exchange('without a header, over TLS', { host: HOST, tls: true }, 'closed'),
 ];
 
+/** What the log says of a request: the values that the header has. */
+async function logged(ports: Ports): Promise<string | undefined> {
+  await ask(ports, { host: HOST, before: header(80), headers: ['x-request-id: logged'] });
+  const line = () =>
+    ports
+      .accessLog?.()
+      .split('\n')
+      .find((one) => one.startsWith('logged '));
+  await poll(
+    () => line() !== undefined,
+    () => 'no line',
+  );
+  return line();
+}
+
+const PROXY_VARIABLES = ['addr', 'port', 'server_addr', 'server_port'].map((name) => `$proxy_protocol_${name}`);
+
 export const proxyProtocol: AnnotationTable = {
   title: 'PROXY protocol',
-  start: () => edgeWorld({ 'use-proxy-protocol': 'true', 'proxy-protocol-header-timeout': '1s' }),
+  start: async () => ({
+    ...(await edgeWorld({
+      'use-proxy-protocol': 'true',
+      'proxy-protocol-header-timeout': '1s',
+      'log-format-upstream': `$req_id ${PROXY_VARIABLES.join(' ')}`,
+    })),
+    accessLog: true,
+  }),
   keys: {
+    'ConfigMap log-format-upstream': {
+      good: [{ title: 'what the header says', run: logged, expected: 'logged 203.0.113.7 40000 192.0.2.1 80' }],
+      default: [],
+    },
     'ConfigMap use-proxy-protocol': {
       good: [...namesClient, ...wantsHeader],
       neighbours: [

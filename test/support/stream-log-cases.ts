@@ -216,7 +216,7 @@ export function streamLogCases(start: StartLogged, { knowsTimes }: { readonly kn
 
   test.each([
     ['without log-format-stream', {}],
-    ['with a variable that nobody knows', { 'log-format-stream': '$remote_addr $ssl_cipher' }],
+    ['with a variable that nobody knows', { 'log-format-stream': '$remote_addr $http_host' }],
   ])('%s the line is that of ingress-nginx', async (_, data) => {
     const gateway = await startWith(data);
     try {

@@ -1,5 +1,5 @@
 /** What is written about requests. */
-import { DEFAULT_LOG_FORMAT, DEFAULT_LOG_TEXT, type LogFormat } from '../../model/log-format.ts';
+import { DEFAULT_LOG_FORMAT, DEFAULT_LOG_TEXT, type LogFormat, unsaidVariables } from '../../model/log-format.ts';
 import { DEFAULT_STREAM_LOG_FORMAT, DEFAULT_STREAM_LOG_TEXT } from '../../model/stream-log-format.ts';
 import { anyText, boolean, choice, integer } from '../declaration/codecs.ts';
 import { configMapKeys } from '../declaration/config-map-key.ts';
@@ -13,6 +13,11 @@ const path = { codec: anyText, envoy: toStdout, nginx: toStdout };
 const unbuffered = approximated('Lines are written as the proxy does it by itself.');
 const noSyslog = refused('lines go to the standard output of the proxy, from where the node collects them');
 const syslog = { envoy: noSyslog, nginx: noSyslog };
+
+/** Whether it says something of each try. */
+function namesTries(format: LogFormat): boolean {
+  return format.some((part) => typeof part !== 'string' && part.variable.startsWith('upstream_'));
+}
 
 export const logKeys = configMapKeys({
   'disable-access-log': {
@@ -62,13 +67,15 @@ export const logKeys = configMapKeys({
     default: DEFAULT_LOG_FORMAT,
     shownDefault: DEFAULT_LOG_TEXT,
     summary:
-      'What is written about a request: text with variables of nginx. With a variable that is not known the default stays.',
+      'What is written about a request: text with variables of nginx. With a variable that nginx does not know the default stays.',
     example: '$remote_addr "$request" $status $request_time $req_id',
     envoy: approximated(
-      'Envoy knows nothing of `$connection_requests` and `$geoip2_…`, which are written as missing; of several tries the last one is written.',
+      'Variables that Envoy cannot say, such as `$connection_requests`, are written as missing; of several tries the last one is written.',
+      (format: LogFormat) => unsaidVariables(format, 'envoy').length > 0 || namesTries(format),
     ),
-    nginx: approximated('`$geoip2_…` is written as missing.', (format: LogFormat) =>
-      format.some((part) => typeof part !== 'string' && part.variable === 'geoip2'),
+    nginx: approximated(
+      'Variables of modules that are not there, such as `$geoip2_…`, are written as missing.',
+      (format: LogFormat) => unsaidVariables(format, 'nginx').length > 0,
     ),
   },
   'log-format-escape-json': {
@@ -90,7 +97,7 @@ export const logKeys = configMapKeys({
     default: DEFAULT_STREAM_LOG_FORMAT,
     shownDefault: DEFAULT_STREAM_LOG_TEXT,
     summary:
-      'What is written about a connection of a TCP service, or a session of a UDP service: text with variables of nginx. With a variable that is not known the default stays.',
+      'What is written about a connection of a TCP service, or a session of a UDP service: text with variables of nginx. With a variable that nginx does not know the default stays.',
     example: '$remote_addr $protocol $status $session_time $upstream_addr',
     envoy: approximated(
       'Envoy knows nothing of `$upstream_first_byte_time` and `$upstream_session_time`, nor of the `$session_time` and the `$upstream_connect_time` of UDP, which are written as missing; of several tries the last one is written.',

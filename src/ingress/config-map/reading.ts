@@ -24,8 +24,8 @@ export type GoodTexts = Readonly<Record<string, string>>;
 
 export interface KeyFinding {
   readonly key: string;
-  /** `invalid`: the value. `unsupported`: the key. `unknown`: its name. */
-  readonly kind: 'invalid' | 'unsupported' | 'unknown';
+  /** `invalid`: the value. `unsupported`: the key. `unknown`: its name. `unsaid`: variables of a log format. */
+  readonly kind: 'invalid' | 'unsupported' | 'unknown' | 'unsaid';
   /** What is wrong, to be followed by what happens. */
   readonly reason: string;
   /** What happens, where it is not what the kind says. */

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { configMapKeys } from '../../../src/ingress/config-map/keys.ts';
 import { logVariableNames } from '../../../src/model/log-format.ts';
+import { nginxVariables } from '../../../src/model/nginx-variables.ts';
 
 type Data = Readonly<Record<string, string>>;
 
@@ -108,6 +109,7 @@ const PATTERNS: readonly string[] = [
 /** Formats and templates of two proxies. */
 const FORMATS: readonly string[] = [
   logVariableNames.map((name) => `$${name}${TAKES_ARGUMENT.has(name) ? '_a' : ''}`).join(' '),
+  [...nginxVariables.every, ...nginxVariables.some].map((name) => `$${name.replace('…', 'a')}`).join(' '),
   ...[
     '$',
     '$$',
