@@ -92,6 +92,22 @@ async function checkText(text: string, ...args: readonly string[]): Promise<{ co
   return { code, stdout };
 }
 
+/** What is said of the annotations of Ingresses, by `name annotation`. */
+async function statesOf(ingresses: readonly object[], ...args: readonly string[]): Promise<Record<string, string>> {
+  const { stdout } = await checkText(
+    ingresses.map((one) => JSON.stringify(one)).join('\n---\n'),
+    '--output',
+    'json',
+    ...args,
+  );
+  const report = JSON.parse(stdout) as CheckReport;
+  return Object.fromEntries(
+    report.ingresses.flatMap((one) =>
+      one.annotations.map(({ name, state }) => [`${one.ingress.replace('default/', '')} ${name}`, state]),
+    ),
+  );
+}
+
 describe('check', () => {
   test('a failure cuts no report short that goes into a pipe', () => {
     const faulty = Array.from({ length: 300 }, (_, index) =>
@@ -107,6 +123,75 @@ describe('check', () => {
     expect(stderr).toBe('status 1\n');
     expect(stdout.length).toBeGreaterThan(2 * 65_536);
     expect((JSON.parse(stdout) as CheckReport).totals.annotations).toMatchObject({ honoured: 300, invalid: 300 });
+  });
+
+  test('calls nothing honoured that has no effect, nor what counts in part alone', async () => {
+    const cors = { 'cors-allow-origin': 'https://a.example.com, nonsense', 'cors-max-age': '5' };
+    const ingresses = [
+      ingress('plain', { ...cors, 'canary-weight': '5', 'ssl-passthrough': 'true', 'session-cookie-name': 'a' }),
+      ingress('canary', {
+        ...cors,
+        'enable-cors': 'true',
+        canary: 'true',
+        'canary-weight': '5',
+        'auth-url': 'http://a/',
+      }),
+      ingress('shared', { ...cors, 'enable-cors': 'true', 'ssl-ciphers': 'AES128-SHA' }),
+      ingress('redirects', {
+        'temporal-redirect': 'http://a.example.com',
+        'permanent-redirect': 'http://b.example.com',
+      }),
+      ingress('doubtful', { 'permanent-redirect': 'http://b.example.com', 'permanent-redirect-code': '306' }),
+    ];
+    const expected = {
+      'plain cors-allow-origin': 'ignored',
+      'plain cors-max-age': 'ignored',
+      'plain canary-weight': 'ignored',
+      'plain ssl-passthrough': 'ignored',
+      'plain session-cookie-name': 'ignored',
+      'canary cors-allow-origin': 'ignored',
+      'canary cors-max-age': 'ignored',
+      'canary enable-cors': 'ignored',
+      'canary auth-url': 'ignored',
+      'canary canary': 'honoured',
+      'canary canary-weight': 'honoured',
+      'shared cors-allow-origin': 'invalid',
+      'shared cors-max-age': 'honoured',
+      'shared enable-cors': 'honoured',
+      'shared ssl-ciphers': 'approximated',
+      'redirects temporal-redirect': 'honoured',
+      'redirects permanent-redirect': 'ignored',
+      'doubtful permanent-redirect': 'honoured',
+      'doubtful permanent-redirect-code': 'honoured',
+    };
+    expect(await statesOf(ingresses)).toEqual(expected);
+    expect(await statesOf(ingresses, '--enable-ssl-passthrough')).toMatchObject({ 'plain ssl-passthrough': 'ignored' });
+  });
+
+  test('says what has effect on some hosts alone', async () => {
+    const annotations = { 'ssl-ciphers': 'AES128-SHA' };
+    const older = {
+      ...ingress('a', {}),
+      metadata: { name: 'a', namespace: 'other' },
+    };
+    const one = ingress('a', annotations);
+    const both = {
+      ...ingress('b', annotations),
+      spec: { ingressClassName: 'nginx', rules: [{ host: 'a.example.com' }, { host: 'b.example.com' }] },
+    };
+    expect(await statesOf([older, one, both])).toEqual({ 'a ssl-ciphers': 'ignored', 'b ssl-ciphers': 'approximated' });
+  });
+
+  test('says that there is no Ingress', async () => {
+    const { code, stdout } = await checkText('', '--output', 'json', '--fail-on', 'warning');
+    expect(code).toBe(1);
+    expect((JSON.parse(stdout) as CheckReport).findings).toEqual([
+      {
+        severity: 'warning',
+        code: 'IngressesMissing',
+        message: 'there is no Ingress among the manifests, so nothing was checked',
+      },
+    ]);
   });
 
   test('says of each Ingress and each key what becomes of it', async () => {

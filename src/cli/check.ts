@@ -28,6 +28,8 @@ export async function check(args: CheckArguments): Promise<number> {
   const { write } = await import('./check/forms.ts');
   const report = await reportOn(args, world, reading);
   process.stdout.write(write(report, args.output));
+  const nothing = report.findings.find(({ code }) => code === 'IngressesMissing');
+  if (nothing) process.stderr.write(`warning: ${nothing.message}\n`);
   const { error, warning } = report.totals.findings;
   return error > 0 || (args.failOn === 'warning' && warning > 0) ? 1 : 0;
 }

@@ -4,6 +4,7 @@ import type { Diagnostic } from '../model/diagnostic.ts';
 import { objectKey, objectRef } from '../model/object-ref.ts';
 import { type AnnotationReading, protectionOf } from './annotation-reading.ts';
 import { type ConfigMapKeyName, type ConfigMapValues, configMapKeys } from './config-map/keys.ts';
+import type { Finding } from './declaration/annotation.ts';
 import { isEffective } from './declaration/support.ts';
 import { diagnose } from './diagnose.ts';
 import type { MergedEffects } from './effects.ts';
@@ -22,13 +23,11 @@ export function reportAnnotations(ingress: Ingress, { readings, effects, global 
   const of = (severity: Diagnostic['severity'], code: Diagnostic['code'], key: string, message: string) =>
     diagnose(ref, severity, code, message, annotationField(key));
   return [
-    ...readings.flatMap((reading) => reportReading(reading, global, of)),
+    ...readings.flatMap((reading) => reportReading(reading, { readings, global }, of)),
     ...effects.denied.map(({ annotation, reason }) =>
       of('error', 'AnnotationDenied', keyOf(annotation), `${reason}; its paths answer 503`),
     ),
-    ...effects.warnings.map(({ annotation, reason, code = 'AnnotationInvalid' }) =>
-      of('warning', code, keyOf(annotation), reason),
-    ),
+    ...effects.warnings.map((finding) => reportFinding(finding, keyOf(finding.annotation), of)),
     ...(effects.host.passthrough ? reportPassedOver(ingress, readings) : []),
   ];
 }
@@ -57,7 +56,16 @@ function reportPassedOver(ingress: Ingress, readings: readonly AnnotationReading
 
 type Report = (severity: Diagnostic['severity'], code: Diagnostic['code'], key: string, message: string) => Diagnostic;
 
-function reportReading(reading: AnnotationReading, global: ConfigMapValues, of: Report): Diagnostic[] {
+function reportFinding({ annotation, reason, ignored, code }: Finding, key: string, of: Report): Diagnostic {
+  const told = of('warning', code ?? (ignored ? 'AnnotationIgnored' : 'AnnotationInvalid'), key, reason);
+  return ignored ? { ...told, ignored: { annotations: [annotation], why: reason } } : told;
+}
+
+function reportReading(
+  reading: AnnotationReading,
+  { readings, global }: Pick<AnnotationReport, 'readings' | 'global'>,
+  of: Report,
+): Diagnostic[] {
   const { key, declaration, outcome } = reading;
   if (outcome.kind === 'unknown') {
     const { suggestion } = outcome;
@@ -87,15 +95,14 @@ function reportReading(reading: AnnotationReading, global: ConfigMapValues, of: 
       return [];
     case 'deny':
       return [of('error', 'AnnotationDenied', key, `${outcome.reason}; its paths answer 503`)];
-    case 'drop-group':
-      return [
-        of(
-          'warning',
-          'AnnotationInvalid',
-          key,
-          `${outcome.reason}; it has no effect, nor have those that belong to it`,
-        ),
-      ];
+    case 'drop-group': {
+      const { feature } = outcome;
+      const group = readings.filter((one) => one.outcome.kind === 'valid' && one.outcome.feature === feature);
+      const message = `${outcome.reason}; it has no effect, nor have those that belong to it`;
+      const told = of('warning', 'AnnotationInvalid', key, message);
+      const why = `it belongs to ${reading.name}, which cannot be read`;
+      return [{ ...told, ignored: { annotations: group.map(({ name }) => name), why } }];
+    }
     case 'default': {
       const { configMap, default: byDefault } = declaration ?? {};
       const instead = configMap === undefined ? byDefault : shownValue(configMap, global);

@@ -2,7 +2,7 @@
 
 import { type BackendTls, type TlsVersion, tlsVersions } from '../model/proxy-model.ts';
 import { parseBackendSecret } from './backend-secret.ts';
-import type { FeatureContext, Finding } from './declaration/annotation.ts';
+import { type FeatureContext, type Finding, ignoredFindings } from './declaration/annotation.ts';
 import { cipherList, ciphersFor } from './declaration/ciphers.ts';
 import { codec } from './declaration/codec.ts';
 import { integer, onOff } from './declaration/codecs.ts';
@@ -118,14 +118,20 @@ export function readBackendTls(
 
 const NAMELESS: Finding = {
   annotation: 'proxy-ssl-verify',
+  code: 'AnnotationDoubtful',
   reason: `certificates of backends must carry the name ${DEFAULT_NAME}, which is hardly what is meant; proxy-ssl-name says which one`,
 };
 
-/** ingress-nginx ignores all of them without a Secret. */
-function withoutSecret(values: BackendTlsValues): readonly Finding[] {
+/** Annotations that ask for something. */
+export function namesOf(values: BackendTlsValues): readonly string[] {
   return Object.entries(values)
     .filter(([name, value]) => name in backendTlsKeys && value !== undefined && value !== false)
-    .map(([annotation]) => ({ annotation, reason: 'has no effect without proxy-ssl-secret' }));
+    .map(([name]) => name);
+}
+
+/** ingress-nginx ignores all of them without a Secret. */
+function withoutSecret(values: BackendTlsValues): readonly Finding[] {
+  return ignoredFindings(namesOf(values), 'it has no effect without proxy-ssl-secret');
 }
 
 function findSecret(named: NamedObject, { ingress, global, secret }: FeatureContext) {

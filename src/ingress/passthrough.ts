@@ -28,21 +28,21 @@ export function derivePassthrough(engine: Engine, hosts: HostIndex, sources: Bac
     const ingresses = ingressesOf(host, read, hosts);
     const asking = ingresses.filter((ingress) => ingress.host.passthrough);
     const reason = 'TLS can be passed through by the name of a host alone, and this rule has none';
-    if (host === DEFAULT_HOST) return unavailable(asking, reason);
+    if (host === DEFAULT_HOST) return unavailable(host, asking, reason);
     const whyNot = reasonOfOthers(host, ingresses);
-    if (whyNot !== undefined) return unavailable(asking, whyNot);
+    if (whyNot !== undefined) return unavailable(host, asking, whyNot);
     const { winners } = hostPaths(host, ingresses);
     const root = winners.find(({ type, path, closed }) => type === 'prefix' && path === '/' && !closed);
-    if (root === undefined) return unavailable(asking, `no Ingress has the path / of host ${host}`);
+    if (root === undefined) return unavailable(host, asking, `no Ingress has the path / of host ${host}`);
     if (root.ingress.namespace !== ingresses[0]?.namespace) {
       const reason = `the path / of host ${host} is that of Ingress ${root.ingress.key}, in another namespace than the oldest Ingress of the host`;
-      return unavailable(asking, reason);
+      return unavailable(host, asking, reason);
     }
     const { ingress, backend, field } = root;
     const { serviceUpstream } = ingress.cluster;
     const policy = serviceUpstream === undefined ? {} : { serviceUpstream };
     const { cluster } = resolveBackend(read, sources, { namespace: ingress.namespace, cluster: policy }, backend);
-    if (cluster === undefined) return unavailable(asking, `the path / of host ${host} leads to no Service`);
+    if (cluster === undefined) return unavailable(host, asking, `the path / of host ${host} leads to no Service`);
     const passthrough = { cluster, origin: { ingress: ingress.key, field } };
     return { passthrough, diagnostics: reportPaths(host, root, winners, canariesOf(host, read, hosts)) };
   });
@@ -62,12 +62,13 @@ function reasonOfOthers(host: HostName, ingresses: readonly ServedIngress[]): st
   );
 }
 
-function unavailable(asking: readonly ServedIngress[], reason: string): HostPassthrough {
+function unavailable(host: HostName, asking: readonly ServedIngress[], reason: string): HostPassthrough {
   const message = `${reason}; TLS is ended here`;
   return {
-    diagnostics: asking.map(({ key }) =>
-      diagnose(objectRef('Ingress', key), 'warning', 'PassthroughUnavailable', message, 'spec.rules'),
-    ),
+    diagnostics: asking.map(({ key }) => ({
+      ...diagnose(objectRef('Ingress', key), 'warning', 'PassthroughUnavailable', message, 'spec.rules'),
+      ignored: { annotations: ['ssl-passthrough'], host, why: reason },
+    })),
   };
 }
 

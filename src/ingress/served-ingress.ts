@@ -203,8 +203,16 @@ function countsOnCanary(name: string): boolean {
 
 function reportIgnored(ingress: Ingress, names: readonly string[]): Diagnostic[] {
   if (names.length === 0) return [];
-  const message = `a canary is served with the settings of its primary; without effect: ${names.join(', ')}`;
-  return [diagnose(objectRef('Ingress', objectKey(ingress)), 'info', 'CanaryIgnores', message, 'metadata.annotations')];
+  const why = 'a canary is served with the settings of its primary';
+  const message = `${why}; without effect: ${names.join(', ')}`;
+  const told = diagnose(
+    objectRef('Ingress', objectKey(ingress)),
+    'info',
+    'CanaryIgnores',
+    message,
+    'metadata.annotations',
+  );
+  return [{ ...told, ignored: { annotations: names, why } }];
 }
 
 function serveRules(ingress: Ingress, protectedBy: readonly string[], diagnostics: Diagnostic[]): ServedRule[] {

@@ -44,7 +44,7 @@ export function deriveTlsPolicies(
       return { ...(policy && { policy }), diagnostics };
     }
     const reason = `older Ingresses of namespace ${namespace} have ${MAX_POLICIES} others already, so that on host ${host} TLS is spoken as the ConfigMap says`;
-    return { diagnostics: [...diagnostics, ...withoutEffect(askedBy, reason)] };
+    return { diagnostics: [...diagnostics, ...withoutEffect(askedBy, host, reason)] };
   });
 }
 
@@ -65,7 +65,7 @@ function wishOf(host: HostName, ingresses: readonly ServedIngress[]): Wish | und
   if (host === DEFAULT_HOST) {
     // The default server answers whoever asks for no name that is known, before anybody knows which Ingress is meant.
     const reason = 'rules without a host have TLS as the ConfigMap says';
-    return { namespace, askedBy: [], diagnostics: withoutEffect(ingresses.filter(asks), reason) };
+    return { namespace, askedBy: [], diagnostics: withoutEffect(ingresses.filter(asks), host, reason) };
   }
   const { own, foreign } = byOwnership(ingresses);
   const policy = policyOf(own);
@@ -74,7 +74,7 @@ function wishOf(host: HostName, ingresses: readonly ServedIngress[]): Wish | und
     ...(policy && { policy }),
     namespace,
     askedBy: own.filter(asks).map(({ key, creationTimestamp }) => ({ key, creationTimestamp })),
-    diagnostics: withoutEffect(foreign.filter(asks), reason),
+    diagnostics: withoutEffect(foreign.filter(asks), host, reason),
   };
 }
 
@@ -97,11 +97,13 @@ function asks({ host }: ServedIngress): boolean {
   return host.ciphers !== undefined || host.prefersServerCiphers !== undefined;
 }
 
-function withoutEffect(ingresses: readonly Age[], reason: string): Diagnostic[] {
+function withoutEffect(ingresses: readonly Age[], host: HostName, reason: string): Diagnostic[] {
   const message = `${reason}; ssl-ciphers and ssl-prefer-server-ciphers are without effect there`;
-  return ingresses.map(({ key }) =>
-    diagnose(objectRef('Ingress', key), 'warning', 'AnnotationUnsupported', message, 'metadata.annotations'),
-  );
+  const ignored = { annotations: ['ssl-ciphers', 'ssl-prefer-server-ciphers'], host, why: reason };
+  return ingresses.map(({ key }) => ({
+    ...diagnose(objectRef('Ingress', key), 'warning', 'AnnotationUnsupported', message, 'metadata.annotations'),
+    ignored,
+  }));
 }
 
 interface Asked extends Age {

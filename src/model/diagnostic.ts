@@ -16,8 +16,17 @@ export interface Diagnostic {
   readonly ref?: ObjectRef;
   /** Path inside the object: `spec.rules[0].http.paths[1].backend.service.name`. */
   readonly field?: string;
+  /** What of the object has no effect at all. */
+  readonly ignored?: Ignored;
   /** For objects read from files. Added where the Diagnostic is shown: positions are not part of a unit's value. */
   readonly source?: SourcePosition;
+}
+
+/** `annotations`: names without prefix. `host`: they have no effect there; absent: nowhere. `why`: as part of a sentence. */
+export interface Ignored {
+  readonly annotations: readonly string[];
+  readonly why: string;
+  readonly host?: string;
 }
 
 /** `line` and `column` count from 1. */
@@ -43,6 +52,7 @@ export const diagnosticCodes = {
   ApiServerUnavailable: 'The API server does not answer; what was read before stays in force.',
   ApiServerRefuses: 'The API server refuses to list or watch a kind; the message says what to grant.',
   // Ingress
+  IngressesMissing: '`check` was given no Ingress at all.',
   IngressClassForeign: 'The Ingress belongs to another class and is not served.',
   ConfigMapNotNamed:
     'A ConfigMap looks like that of the controller, and no `--configmap` names it, so it has no effect.',
@@ -69,6 +79,8 @@ export const diagnosticCodes = {
   ProtectionUnavailable: 'Something that protects a backend cannot be honoured, so its paths answer 503.',
   // annotations
   AnnotationInvalid: 'The value of an annotation is not readable; the message says what holds instead.',
+  AnnotationIgnored: 'An annotation without effect, since another one is missing or counts before it.',
+  AnnotationDoubtful: 'An annotation counts as it is written, which is hardly what is meant.',
   AnnotationDenied: 'An annotation without which the paths must not be served is not usable; they answer 503.',
   AnnotationUnsupported: 'An annotation without effect; the message says why, and what to use instead.',
   AnnotationUnknown: 'No annotation of that name is known, misspelt perhaps; it is ignored.',

@@ -7,9 +7,22 @@ import { readConfigMap } from '../../ingress/config-map/reading.ts';
 import { type ProxyName, supportOf } from '../../ingress/declaration/support.ts';
 import type { Diagnostic, DiagnosticCode } from '../../model/diagnostic.ts';
 import { type ObjectKey, objectKey, objectRef } from '../../model/object-ref.ts';
+import { keyFindings } from './key-findings.ts';
 
-/** `invalid`: the value cannot be read. `removed`: ingress-nginx itself gave it up. */
-export const keyStates = ['honoured', 'approximated', 'refused', 'planned', 'invalid', 'removed', 'unknown'] as const;
+/**
+ * `invalid`: the value cannot be read, or not all of it. `ignored`: it has no effect beside what else is there. `removed`: ingress-nginx
+ * itself gave it up.
+ */
+export const keyStates = [
+  'honoured',
+  'approximated',
+  'refused',
+  'planned',
+  'invalid',
+  'ignored',
+  'removed',
+  'unknown',
+] as const;
 export type KeyState = (typeof keyStates)[number];
 
 /** One annotation, or one key of the ConfigMap. */
@@ -80,21 +93,31 @@ export function checkReport(world: CheckedWorld): CheckReport {
   const { state, options, diagnostics, fromFolder } = world;
   const { proxy, annotationsPrefix, configMap } = options;
   const states = statesOf(world);
+  const findingOf = keyFindings(world);
   const readings = new Map<ObjectKey, readonly AnnotationReading[]>();
   const broken = brokenIngresses(diagnostics);
   const ingresses = [...new Set([...state.ingresses.keys(), ...broken])].toSorted().map((key): IngressReport => {
     const ingress = state.ingresses.get(key);
     if (ingress === undefined) return { ingress: key, state: 'refused', annotations: [] };
     const read = readAnnotations(ingress.annotations, annotationsPrefix, proxy);
-    readings.set(key, read);
     const ingressState = states(key);
     const isRefused = ingressState === 'refused';
-    return { ingress: key, state: ingressState, annotations: read.map((reading) => keyReport(reading, isRefused)) };
+    const reports = read.map((reading) => {
+      const { state, note } = findingOf(key, reading) ?? {};
+      return state === undefined ? keyReport(reading, isRefused) : reportOf(reading, state, note);
+    });
+    readings.set(
+      key,
+      read.filter((_, index) => reports[index]?.state !== 'ignored'),
+    );
+    return { ingress: key, state: ingressState, annotations: reports };
   });
   const data = configMap === undefined ? undefined : state.configMaps.get(configMap)?.data;
-  const sorted = [...diagnostics, ...(configMap === undefined ? unnamedConfigMaps(state) : [])].toSorted(
-    (a, b) => RANKS[a.severity] - RANKS[b.severity] || comparePlace(a, b),
-  );
+  const sorted = [
+    ...diagnostics,
+    ...(configMap === undefined ? unnamedConfigMaps(state) : []),
+    ...(ingresses.length === 0 ? [noIngresses(fromFolder)] : []),
+  ].toSorted((a, b) => RANKS[a.severity] - RANKS[b.severity] || comparePlace(a, b));
   const isAbsent = ({ code }: Diagnostic) => fromFolder && ABSENT.has(code);
   const findings = sorted.filter((diagnostic) => !isAbsent(diagnostic));
   return {
@@ -106,6 +129,16 @@ export function checkReport(world: CheckedWorld): CheckReport {
     absent: sorted.filter(isAbsent),
     quirks: quirksOf([...readings.values()]),
     totals: totalsOf(ingresses, findings),
+  };
+}
+
+/** It looks like success, and is more often a wrong folder. */
+function noIngresses(fromFolder: boolean): Diagnostic {
+  const where = fromFolder ? 'among the manifests' : 'in what was read of the cluster';
+  return {
+    severity: 'warning',
+    code: 'IngressesMissing',
+    message: `there is no Ingress ${where}, so nothing was checked`,
   };
 }
 
@@ -151,15 +184,8 @@ function statesOf({ build, diagnostics }: CheckedWorld): (key: ObjectKey) => Ing
 
 /** @param isRefused whether nothing of the Ingress is served, so that nothing of it is closed either. */
 function keyReport(reading: AnnotationReading, isRefused: boolean): KeyReport {
-  const { key, text, outcome } = reading;
-  // As written, which may be an older name.
-  const name = key.slice(key.indexOf('/') + 1);
-  const report = (state: KeyState, note?: string): KeyReport => ({
-    name,
-    value: text,
-    state,
-    ...(note !== undefined && { note }),
-  });
+  const { outcome } = reading;
+  const report = (state: KeyState, note?: string) => reportOf(reading, state, note);
   switch (outcome.kind) {
     case 'valid': {
       const { support } = outcome;
@@ -176,6 +202,12 @@ function keyReport(reading: AnnotationReading, isRefused: boolean): KeyReport {
     case 'unknown':
       return report('unknown', outcome.suggestion === undefined ? undefined : `did you mean ${outcome.suggestion}?`);
   }
+}
+
+function reportOf({ key, text }: AnnotationReading, state: KeyState, note?: string): KeyReport {
+  // As written, which may be an older name.
+  const name = key.slice(key.indexOf('/') + 1);
+  return { name, value: text, state, ...(note !== undefined && { note }) };
 }
 
 function configMapReports(data: Readonly<Record<string, string>>, proxy: ProxyName): KeyReport[] {

@@ -1,5 +1,5 @@
-import { backendTlsKeys, readBackendTls } from '../backend-tls.ts';
-import { annotationFeature } from '../declaration/annotation.ts';
+import { type BackendTlsValues, backendTlsKeys, namesOf, readBackendTls } from '../backend-tls.ts';
+import { annotationFeature, type Finding, ignoredFindings } from '../declaration/annotation.ts';
 import { codec } from '../declaration/codec.ts';
 import { choiceInAnyCase } from '../declaration/codecs.ts';
 import { objectName } from '../declaration/references.ts';
@@ -57,8 +57,17 @@ export const backendProtocol = annotationFeature({
     if (protocol === 'FCGI') return { denied: [{ annotation: 'backend-protocol', reason: CLOSED }] };
     const { tls, denied, warnings } = readBackendTls(values, context);
     if (denied !== undefined) return { denied: [{ annotation: 'proxy-ssl-secret', reason: denied }], warnings };
-    if (protocol === 'HTTP') return { warnings };
-    const hasTls = protocol !== 'GRPC' && tls !== undefined;
-    return { cluster: { backendProtocol: protocol, ...(hasTls && { backendTls: tls }) }, warnings };
+    const inPlainText = protocol === 'HTTP' || protocol === 'GRPC';
+    return {
+      ...(protocol !== 'HTTP' && {
+        cluster: { backendProtocol: protocol, ...(!inPlainText && tls && { backendTls: tls }) },
+      }),
+      warnings: inPlainText && tls !== undefined ? withoutTls(values) : warnings,
+    };
   },
 });
+
+/** Backends that are spoken to in plain text have no certificate to look at. */
+function withoutTls(values: BackendTlsValues): Finding[] {
+  return ignoredFindings(namesOf(values), 'it has no effect on backends without TLS (backend-protocol)');
+}

@@ -1,5 +1,5 @@
 import type { CanaryHeader } from '../../model/canary.ts';
-import { type AnnotationKey, annotationFeature, type Finding } from '../declaration/annotation.ts';
+import { type AnnotationKey, annotationFeature, type Finding, ignoredFindings } from '../declaration/annotation.ts';
 import { codec } from '../declaration/codec.ts';
 import { boolean, choice, integer, textOf } from '../declaration/codecs.ts';
 import { regex } from '../declaration/regex.ts';
@@ -118,9 +118,8 @@ export const canary = annotationFeature({
 const DEFAULT_TOTAL = 100;
 
 function withoutCanary(names: readonly string[]): Finding[] {
-  return names
-    .filter((annotation) => annotation !== 'canary')
-    .map((annotation) => ({ annotation, reason: 'it has no effect without canary: "true"' }));
+  const others = names.filter((annotation) => annotation !== 'canary');
+  return ignoredFindings(others, 'it has no effect without canary: "true"');
 }
 
 function headerOf(

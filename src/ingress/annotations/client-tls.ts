@@ -64,7 +64,10 @@ function readPassthrough(isAskedFor: boolean, whyNot: string | undefined): Part 
   if (!isAskedFor) return NOTHING;
   if (whyNot === undefined) return { host: { passthrough: true }, warnings: [] };
   const reason = `${whyNot}; TLS of its hosts ends here`;
-  return { host: {}, warnings: [{ annotation: 'ssl-passthrough', reason, code: 'PassthroughUnavailable' }] };
+  return {
+    host: {},
+    warnings: [{ annotation: 'ssl-passthrough', reason, code: 'PassthroughUnavailable', ignored: true }],
+  };
 }
 
 /** None counts where the proxy has none of a list: a list that nobody can speak would close the host to TLS 1.2. */

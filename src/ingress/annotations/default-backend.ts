@@ -26,6 +26,6 @@ export const defaultBackend = annotationFeature({
     const port = service(`${namespace}/${name}`)?.ports.find(({ protocol }) => protocol === 'TCP');
     if (port !== undefined) return { host: { standIn: { service: name, port: String(port.port) } } };
     const reason = `Service ${namespace}/${name} does not exist, or has no TCP port; it has no effect`;
-    return { warnings: [{ annotation: 'default-backend', reason }] };
+    return { warnings: [{ annotation: 'default-backend', reason, code: 'AnnotationInvalid', ignored: true }] };
   },
 });

@@ -1,6 +1,6 @@
 import type { LoadBalancing } from '../../model/load-balancing.ts';
 import type { ClusterPolicy } from '../../model/proxy-model.ts';
-import { annotationFeature, type Effects, type Finding } from '../declaration/annotation.ts';
+import { annotationFeature, type Effects, type Finding, ignoredFindings } from '../declaration/annotation.ts';
 import { boolean, integer, textOf } from '../declaration/codecs.ts';
 import { FEWER_REQUESTS, loadBalancingName } from '../declaration/load-balancing.ts';
 import { approximated, HONOURED, whenOn } from '../declaration/support.ts';
@@ -77,17 +77,24 @@ export const loadBalancing = annotationFeature({
     const { 'service-upstream': serviceUpstream = global['service-upstream'] } = values;
     const own = serviceUpstream === global['service-upstream'] ? {} : { serviceUpstream };
     const text = values['upstream-hash-by'];
-    if (text === undefined) return chosen(values['load-balance'], global['load-balance'], own);
+    if (text === undefined) {
+      const effects = chosen(values['load-balance'], global['load-balance'], own);
+      return { ...effects, warnings: [...(effects.warnings ?? []), ...subsetsOfNothing(values)] };
+    }
     const decoded = parseTemplate(text);
     if ('reason' in decoded) {
       const reason = `${quote(text)} ${decoded.reason}; it has no effect`;
-      return { cluster: own, warnings: [{ annotation: 'upstream-hash-by', reason }] };
+      return {
+        cluster: own,
+        warnings: [{ annotation: 'upstream-hash-by', reason, code: 'AnnotationInvalid', ignored: true }],
+      };
     }
     const subset = values['upstream-hash-by-subset'] && {
       subset: values['upstream-hash-by-subset-size'] ?? DEFAULT_SUBSET,
     };
     const hashBy = { key: decoded.value, ...subset };
-    return { route: { hashBy }, cluster: { ...own, hashBy } };
+    const warnings = values['load-balance'] === undefined ? [] : [HASH_COUNTS];
+    return { route: { hashBy }, cluster: { ...own, hashBy }, warnings };
   },
 });
 
@@ -98,4 +105,15 @@ function chosen(name: string | undefined, byDefault: string, own: ClusterPolicy)
     return { cluster: { ...own, loadBalancing: name satisfies LoadBalancing } };
   const reason = `${quote(name)} is no choice of its own; ${byDefault} holds instead`;
   return { cluster: own, warnings: [{ annotation: 'load-balance', reason } satisfies Finding] };
+}
+
+const HASH_COUNTS: Finding = {
+  annotation: 'load-balance',
+  reason: 'upstream-hash-by counts before it, so it has no effect',
+  ignored: true,
+};
+
+function subsetsOfNothing(values: Readonly<Record<string, unknown>>): Finding[] {
+  const names = ['upstream-hash-by-subset', 'upstream-hash-by-subset-size'].filter((name) => Boolean(values[name]));
+  return ignoredFindings(names, 'it has no effect without upstream-hash-by');
 }

@@ -1,4 +1,4 @@
-import { annotationFeature, type Finding, type RedirectEffect } from '../declaration/annotation.ts';
+import { annotationFeature, type Finding, ignoredFindings, type RedirectEffect } from '../declaration/annotation.ts';
 import { boolean, integer, textOf } from '../declaration/codecs.ts';
 import { HONOURED } from '../declaration/support.ts';
 import { quote } from '../diagnose.ts';
@@ -67,7 +67,8 @@ export const redirects = annotationFeature({
   apply(values, { global }) {
     const temporal = values['temporal-redirect'];
     const permanent = values['permanent-redirect'];
-    if (temporal !== undefined && !/^https?[^:]*:/i.test(temporal)) return { warnings: [noUrl(temporal)] };
+    if (temporal !== undefined && !/^https?[^:]*:/i.test(temporal))
+      return { warnings: noUrl(temporal, Object.keys(values)) };
     const relative = values['relative-redirects'] ?? global['relative-redirects'];
     const code = temporal === undefined ? permanentCode : temporalCode;
     const url = temporal ?? permanent;
@@ -83,10 +84,16 @@ export const redirects = annotationFeature({
         ...(temporal !== undefined && permanent !== undefined ? [SECOND] : []),
         ...(redirect === undefined ? [] : notFollowed(redirect, temporal === undefined)),
         ...outOfRange(values),
+        ...codesOfNothing(values),
       ],
     };
   },
 });
+
+interface Redirects {
+  readonly 'temporal-redirect'?: string;
+  readonly 'permanent-redirect'?: string;
+}
 
 interface Codes {
   readonly 'permanent-redirect-code'?: number;
@@ -121,15 +128,32 @@ function outOfRange(values: Codes): Finding[] {
 function notFollowed({ status }: RedirectEffect, isPermanent: boolean): Finding[] {
   if (isRedirectStatus(status)) return [];
   const { annotation } = isPermanent ? PERMANENT : TEMPORAL;
-  return [{ annotation, reason: `clients follow no ${status}: they get the URL as a text, as with ingress-nginx` }];
+  const reason = `clients follow no ${status}: they get the URL as a text, as with ingress-nginx`;
+  return [{ annotation, reason, code: 'AnnotationDoubtful' }];
 }
 
 const SECOND: Finding = {
   annotation: 'permanent-redirect',
   reason: 'temporal-redirect counts before it, so it has no effect',
+  ignored: true,
 };
 
-function noUrl(text: string): Finding {
+function noUrl(text: string, names: readonly string[]): Finding[] {
+  const annotation = 'temporal-redirect';
   const reason = `${quote(text)} is no http or https URL; it has no effect, nor have the other annotations for redirects`;
-  return { annotation: 'temporal-redirect', reason };
+  const others = names.filter((name) => name !== annotation);
+  return [
+    { annotation, reason },
+    ...ignoredFindings(others, 'it has no effect while temporal-redirect is no http or https URL'),
+  ];
+}
+
+/** Codes of redirects that are not there, or do not count. */
+function codesOfNothing(values: Codes & Redirects): Finding[] {
+  const { 'temporal-redirect': temporal, 'permanent-redirect': permanent } = values;
+  const of = (name: keyof Codes, why: string) => (values[name] === undefined ? [] : ignoredFindings([name], why));
+  if (temporal !== undefined) return of('permanent-redirect-code', SECOND.reason);
+  const ofTemporal = of('temporal-redirect-code', 'it has no effect without temporal-redirect');
+  if (permanent !== undefined) return ofTemporal;
+  return [...ofTemporal, ...of('permanent-redirect-code', 'it has no effect without permanent-redirect')];
 }

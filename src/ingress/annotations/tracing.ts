@@ -9,6 +9,8 @@ const common = { scope: 'paths', nginx: NGINX_DOES_NOT_TRACE } as const;
 const NO_COLLECTOR: Finding = {
   annotation: 'enable-opentelemetry',
   reason: '"true" needs a collector, which otlp-collector-host of the ConfigMap names; nothing is traced',
+  code: 'AnnotationInvalid',
+  ignored: true,
 };
 
 export const tracing = annotationFeature({

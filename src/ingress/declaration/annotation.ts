@@ -106,8 +106,15 @@ export interface Finding {
   readonly annotation: string;
   /** The value and what is wrong with it, to be followed by what happens. */
   readonly reason: string;
-  /** Of a warning; `AnnotationInvalid` if absent. */
+  /** Of a warning; if absent `AnnotationIgnored` of what is ignored, else `AnnotationInvalid`. */
   readonly code?: DiagnosticCode;
+  /** The annotation has no effect at all. */
+  readonly ignored?: true;
+}
+
+/** @param why the same for all; `it has no effect …` */
+export function ignoredFindings(annotations: readonly string[], why: string): Finding[] {
+  return annotations.map((annotation) => ({ annotation, reason: why, ignored: true }));
 }
 
 /** What an Ingress asks of the hosts that it speaks about; who of several Ingresses decides, the host's units say. */
