@@ -6,7 +6,7 @@ import { CONTROL_CHARACTERS, contentOf } from './declaration/content.ts';
 import { isEffective, type ProxyName, type Support, supportOf } from './declaration/support.ts';
 import { quote } from './diagnose.ts';
 import { legacyAdvice } from './legacy-annotations.ts';
-import { nearestName } from './nearest-name.ts';
+import { nearestNameIn } from './nearest-name.ts';
 
 /** One annotation of our prefix that has content, or one whose prefix was meant to be ours. */
 export interface AnnotationReading {
@@ -51,6 +51,8 @@ const declaredNames: ReadonlyMap<string, Declared> = new Map(
 
 /** Every name that is declared, older names included. */
 export const annotationNames: readonly string[] = [...declaredNames.keys()].toSorted();
+
+const nearestName = nearestNameIn(annotationNames);
 
 /**
  * In the order of the names. An older name counts only where the newer one has no content.
@@ -129,7 +131,7 @@ export function protectionOf({ declaration, outcome }: AnnotationReading): 'path
 function undeclared(name: string): AnnotationOutcome {
   const advice = legacyAdvice(name);
   if (advice !== undefined) return { kind: 'legacy', advice };
-  const suggestion = nearestName(name, annotationNames);
+  const suggestion = nearestName(name);
   return { kind: 'unknown', ...(suggestion !== undefined && { suggestion }) };
 }
 

@@ -5,7 +5,7 @@ import type { ConfigMapKey } from '../declaration/config-map-key.ts';
 import { CONTROL_CHARACTERS, contentOf } from '../declaration/content.ts';
 import { isEffective, type ProxyName } from '../declaration/support.ts';
 import { quote } from '../diagnose.ts';
-import { nearestName } from '../nearest-name.ts';
+import { nearestNameIn } from '../nearest-name.ts';
 import { type ConfigMapKeyName, type ConfigMapValues, configMapKeys } from './keys.ts';
 
 export interface ConfigMapReading {
@@ -88,9 +88,9 @@ function decode(text: string, { codec }: ConfigMapKey) {
   return codec.decode(text);
 }
 
-const KEY_NAMES = Object.keys(configMapKeys);
+const nearestName = nearestNameIn(Object.keys(configMapKeys));
 
 function unknownReason(key: string): string {
-  const meant = nearestName(key, KEY_NAMES);
+  const meant = nearestName(key);
   return `no key of that name is known${meant === undefined ? '' : `; did you mean ${meant}?`}`;
 }
