@@ -14,8 +14,10 @@ export interface Claim extends RulePath {
   readonly fallback: boolean;
   /** Set where it stands for a path that cannot be served and is to be protected: 503. */
   readonly closed?: true;
-  /** Set where it is closed for a path of the host that is no regular expression, or was not to be one. */
+  /** The path of the host in whose place it is closed, or served. */
   readonly standsFor?: Claim;
+  /** Set where it is served in the place of another: the expression for what that one says literally. */
+  readonly said?: string;
 }
 
 export interface LostClaim {

@@ -6,7 +6,8 @@ import type { HostName, PathMatch } from '../model/proxy-model.ts';
 import { byMatch, byText, type Claim, type ClaimKey, claimsOn, type LostClaim, settleClaims } from './conflicts.ts';
 import { compareMatches, meantLiterally } from './path.ts';
 import { literalTarget } from './path-rewrite.ts';
-import { matchesItself, patternOf, patternText, withoutDoubleSlashes } from './path-text.ts';
+import { literalPattern, matchesItself, patternOf, patternText, withoutDoubleSlashes } from './path-text.ts';
+import { narrowed, saidLiterally } from './said-literally.ts';
 import type { ServedIngress } from './served-ingress.ts';
 
 /** A claim and what it matches; one claim may be served in two places. */
@@ -55,17 +56,30 @@ export function hostPaths(host: HostName, ingresses: readonly ServedIngress[]): 
 
 /** @param causes the Ingresses that mean their paths as regular expressions. */
 function expressionPaths(claims: readonly Claim[], causes: ReadonlySet<ServedIngress>): HostPaths {
-  const misread = claims.filter((claim) => !causes.has(claim.ingress) && isMisread(claim));
+  const literal = settleClaims(claims.flatMap(literally), byMatch);
+  const yielding = literal.lost.filter((lost) => yieldsToProtected(lost, causes));
+  const yielded = new Set(yielding.map(({ claim }) => claim));
+  const others = claims.filter((claim) => !yielded.has(claim));
+  const misread = others.filter((claim) => !causes.has(claim.ingress) && isMisread(claim));
   const toClose = new Set(misread);
-  const settled = settleClaims(
-    claims.flatMap((claim) => (toClose.has(claim) ? [claim, ...closed(claim)] : [claim])),
+  const { winners, lost } = settleClaims(
+    others.flatMap((claim) => (toClose.has(claim) ? [claim, ...closed(claim)] : [claim])),
     byExpression,
   );
-  const expressions = inMatchOrder(settled.winners).flatMap((claim) => [
-    ...expressionsOf(claim, settled.winners),
-    ...(causes.has(claim.ingress) ? closedBeside(claim) : []),
-  ]);
-  return { ...settled, places: expressions.map(asExpression), impossible: [], misread, keyOf: byText };
+  const narrow = narrowed(winners, literal.winners, causes);
+  const expressions = inMatchOrder([...winners, ...saidLiterally(winners, literal.winners)]).flatMap((claim) => {
+    const pattern = narrow.get(claim);
+    if (pattern !== undefined) return [{ claim, pattern, rewrites: false }];
+    return [...expressionsOf(claim, winners), ...(causes.has(claim.ingress) ? closedBeside(claim) : [])];
+  });
+  const places = expressions.map(asExpression);
+  return { winners, lost: [...lost, ...yielding], places, impossible: [], misread, keyOf: byText };
+}
+
+/** A path of another text, but with the meaning of an older one that is protected, does not become another path by a longer text. */
+function yieldsToProtected({ claim, winner }: LostClaim, causes: ReadonlySet<ServedIngress>): boolean {
+  const isMeantLiterally = !causes.has(claim.ingress) && !causes.has(winner.ingress);
+  return isMeantLiterally && winner.ingress.protectedBy.length > 0 && claim.ingress !== winner.ingress;
 }
 
 /** Where no path is a regular expression: itself, or what is closed in its place. */
@@ -105,43 +119,41 @@ interface Expression {
   readonly rewrites: boolean;
 }
 
-/** In the order of ingress-nginx: longer ones first, then in reverse order of their text; `/` of type Prefix before others, but for what is closed. */
+/**
+ * In the order of ingress-nginx: longer ones first, then in reverse order of their text; `/` of type Prefix before others. Of one length,
+ * what is protected literally comes first, since others may take it by their case, or as expressions.
+ */
 function compareExpressions(a: Claim, b: Claim): number {
   if (a.path.length !== b.path.length) return b.path.length - a.path.length;
+  const byRank = rankOf(a) - rankOf(b);
+  if (byRank !== 0) return byRank;
   if (a.path !== b.path) return a.path < b.path ? 1 : -1;
-  return a.path === '/' ? rankOfRoot(a) - rankOfRoot(b) : 0;
+  return a.path === '/' ? Number(a.type === 'exact') - Number(b.type === 'exact') : 0;
 }
 
-function rankOfRoot({ type, closed: isClosed }: Claim): number {
-  if (type === 'prefix') return 1;
-  return isClosed ? 0 : 2;
+function rankOf({ type, closed: isClosed, standsFor }: Claim): number {
+  if (!isClosed && standsFor === undefined) return 2;
+  return type === 'exact' ? 0 : 1;
 }
 
 /**
- * What is closed comes where a path of its text would, but before the expressions that the path which it stands for would come before:
- * these may be wider.
+ * What stands for a path comes where a path of its text would, but before the expressions that the path itself would come before: these
+ * may be wider.
  */
 function inMatchOrder(winners: readonly Claim[]): Claim[] {
   const expressions = winners
-    .filter(({ path, closed: isClosed }) => !isClosed && !matchesItself(path))
+    .filter(({ path, closed: isClosed, standsFor }) => !isClosed && standsFor === undefined && !matchesItself(path))
     .toSorted(compareExpressions);
-  const rankOf = (claim: Claim): Claim => {
+  const placeOf = (claim: Claim): Claim => {
     const { path, standsFor } = claim;
     if (standsFor === undefined || path === '/') return claim;
     const wider = expressions.find((other) => compareExpressions(standsFor, other) < 0);
     return wider !== undefined && compareExpressions(wider, claim) < 0 ? wider : claim;
   };
   return winners
-    .map((claim) => ({ claim, rank: rankOf(claim) }))
+    .map((claim) => ({ claim, rank: placeOf(claim) }))
     .toSorted((a, b) => compareExpressions(a.rank, b.rank) || Number(a.rank === a.claim) - Number(b.rank === b.claim))
     .map(({ claim }) => claim);
-}
-
-/** A literal path as an expression that takes no more than it. */
-function closingPattern({ type, path }: Claim): string {
-  // Not every proxy merges slashes before which nothing stands.
-  if (path === '/') return type === 'exact' ? '/+$' : '/';
-  return `${patternOf(path)}${type === 'exact' ? '$' : '(/|$)'}`;
 }
 
 /** As `byText`, but a path that does not match itself leaves what it says to others. */
@@ -156,7 +168,11 @@ function byExpression(claim: Claim): string {
  */
 function expressionsOf(claim: Claim, winners: readonly Claim[]): Expression[] {
   const { path, type, ingress } = claim;
-  if (claim.closed) return [{ claim, pattern: closingPattern(claim), rewrites: false }];
+  if (claim.closed) return [{ claim, pattern: literalPattern(claim), rewrites: false }];
+  if (claim.said !== undefined && claim.standsFor !== undefined) {
+    const [{ rewrites } = { rewrites: false }] = expressionsOf(claim.standsFor, winners);
+    return [{ claim: claim.standsFor, pattern: claim.said, rewrites }];
+  }
   const { useRegex = false } = ingress.host.rewrite ?? {};
   const target = literalTarget(ingress);
   const rewrites = target !== undefined && target !== path;

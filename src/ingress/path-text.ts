@@ -59,6 +59,22 @@ export function patternOf(path: string): string {
   return path.replaceAll(/[^\w/%-]/g, '\\$&');
 }
 
+/**
+ * The expression that takes what a canonical path without a slash at its end takes literally.
+ * @param without paths of type Exact, which others take: itself, or itself with a slash at the end
+ */
+export function literalPattern(
+  { type, path }: { readonly type: 'exact' | 'prefix'; readonly path: string },
+  without: readonly string[] = [],
+): string {
+  // Not every proxy merges slashes before which nothing stands.
+  if (path === '/') return type === 'exact' ? '/+$' : '/';
+  const pattern = patternOf(path);
+  if (type === 'exact') return `${pattern}$`;
+  const below = without.includes(`${path}/`) ? '/(?s:.)' : '/';
+  return without.includes(path) ? pattern + below : `${pattern}(?:${below}|$)`;
+}
+
 /** Whether a path, taken as a regular expression, matches at least its own text. */
 export function matchesItself(path: string): boolean {
   return !/[$()*+?[\]^{|}\\]/.test(path);

@@ -68,7 +68,7 @@ export const diagnosticCodes = {
     'A path is a regular expression that the proxy cannot follow; what begins like it answers 503.',
   PathTakenLiterally: 'A path looks like a regular expression, but no annotation makes it one; it stands for itself.',
   RegexModeInherited:
-    'Another Ingress makes every path of the host a regular expression: any case, and all that begins like it. What a protected path then no longer matches is closed.',
+    'Another Ingress makes every path of the host a regular expression: any case, and all that begins like it. What a protected path says and then no longer matches stays protected, or is closed.',
   IngressFeatureUnsupported: 'A field that is not supported yet; what happens instead is said.',
   CanaryUnmatched:
     'A canary for a host and path that no other Ingress serves, or for its own Service; it takes no requests.',
