@@ -23,7 +23,8 @@ export async function check(args: CheckArguments): Promise<number> {
   checkHttp3OfProxy(args, args.proxy);
   const world = createWorld();
   const reading = args.manifests.length > 0 ? readOnce(args, world.state) : undefined;
-  // Most modules are needed only now; a thread parses manifests while they are loaded.
+  // Most modules are needed only now; they are loaded while a thread parses, which they would keep from its beginning.
+  await reading?.underWay;
   const { reportOn } = await import('./check/world.ts');
   const { write } = await import('./check/forms.ts');
   const report = await reportOn(args, world, reading);

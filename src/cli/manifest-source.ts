@@ -14,6 +14,8 @@ export function createManifestSource(
     readonly echo?: boolean;
     readonly defaultBackendService?: string;
     readonly watch?: boolean;
+    /** As in `FilesSourceOptions`. */
+    readonly onThread?: () => void;
   },
   options: SourceOptions,
 ): Source {
@@ -46,6 +48,7 @@ export function createManifestSource(
       applied = applied.then(() => apply(batch)).catch(onError);
     },
     onError,
+    ...(args.onThread && { onThread: args.onThread }),
   });
   return {
     locate: files.locate,

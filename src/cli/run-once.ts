@@ -33,14 +33,17 @@ export async function runOnce(
 }
 
 export interface Reading {
+  /** Resolves when everything is read, or a thread parses what is large, so that there is time for other things. */
+  readonly underWay: Promise<void>;
   /** As `runOnce`, with what was read. */
   settle(controller: Controller): Promise<Diagnostic[]>;
 }
 
-/** Begins to read the manifests into `state`. A thread parses large ones: what they are for can be made ready meanwhile. */
+/** Begins to read the manifests into `state`. */
 export function readOnce(args: SourceArguments, state: ClusterState): Reading {
+  const { promise: underWay, resolve: onThread } = Promise.withResolvers<void>();
   const source = createManifestSource(
-    { ...args, watch: false },
+    { ...args, watch: false, onThread },
     {
       state,
       onApplied: () => {},
@@ -51,9 +54,10 @@ export function readOnce(args: SourceArguments, state: ClusterState): Reading {
     },
   );
   const started = source.start();
-  // Whoever never settles has a fault of its own to tell.
-  started.catch(() => {});
+  // What went wrong is told by `settle`.
+  started.then(onThread, onThread);
   return {
+    underWay,
     async settle(controller) {
       await started.catch((error: Error) => {
         throw new ConfigurationError(`--manifests: ${error.message}`);

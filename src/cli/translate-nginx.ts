@@ -7,7 +7,7 @@ import { TemplateError } from '../nginx/template.ts';
 import { builtInTemplate, userTemplate } from '../nginx/template-files.ts';
 import { ConfigurationError, type IngressArguments, type SourceArguments } from './flags.ts';
 import { generateCertificate } from './generated-certificate.ts';
-import { createLoop } from './pipeline.ts';
+import { createLoop } from './loop.ts';
 import { runOnce, translateBuildOptions } from './run-once.ts';
 
 export interface NginxTranslation {

@@ -19,13 +19,18 @@ export interface LargeParser {
   close(): Promise<void>;
 }
 
-export function createLargeParser(limits: ParseLimits = LIMITS): LargeParser {
+/** @param onThread called whenever a thread has begun */
+export function createLargeParser(limits: ParseLimits = LIMITS, onThread: () => void = () => {}): LargeParser {
   const closed = new AbortController();
   let queue: Promise<unknown> = Promise.resolve();
   return {
     parse(texts, namespace) {
       if (!isLarge(texts.join(''))) return parseHere(texts, namespace);
-      const result = queue.then(() => parseInThread({ texts, namespace }, limits, closed.signal));
+      const result = queue.then(() => {
+        const parsed = parseInThread({ texts, namespace }, limits, closed.signal);
+        onThread();
+        return parsed;
+      });
       queue = result.catch(() => {});
       return result;
     },

@@ -17,6 +17,8 @@ export interface FilesSourceOptions {
   onChange(batch: FilesBatch): void;
   /** A bug, or what `onChange` threw. The source goes on with the next change. */
   onError(error: unknown): void;
+  /** A thread parses a large text: what needs none of it may be done meanwhile. */
+  onThread?(): void;
   /** Of objects that name none. Default `default`. */
   readonly namespace?: string;
   /** Default true. Without it the first batch is the only one. */
@@ -65,7 +67,7 @@ export function createFilesSource(options: FilesSourceOptions): FilesSource {
   /** Files that lost objects: the content without them, and since when it has been so. */
   const losses = new Map<string, { readonly text: string | undefined; readonly since: number }>();
   const touched = new Set<string>();
-  const largeParser = createLargeParser();
+  const largeParser = createLargeParser(undefined, options.onThread);
   /** Large files that are being parsed while others are read, or have been. */
   const parsing = new Map<string, { readonly text: string; documents?: readonly PlacedDocument[] }>();
   let layoutTouched = false;

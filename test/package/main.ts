@@ -107,6 +107,7 @@ for (const version of versions) {
       const inPackage = new Set(await filesBelow(join(place(), 'node_modules/ingress-xds/dist')));
       const assets = (await filesBelow(join(ROOT, 'src'))).filter((path) => !path.endsWith('.ts'));
       ok(assets.includes('gen/descriptors.binpb'));
+      ok(assets.includes('gen/rules.json'));
       deepEqual(
         assets.filter((path) => !inPackage.has(path)),
         [],
