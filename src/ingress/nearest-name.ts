@@ -11,7 +11,7 @@ const REMEMBERED = 2048;
  * and one that was made before takes nothing.
  */
 export function nearestNameIn(names: readonly string[]): (name: string) => string | undefined {
-  const all = names.map((name) => ({ name, letters: lettersOf(name) }));
+  const all = names.map((name) => ({ name, ...lettersOf(name) }));
   let remembered = new Map<string, string | undefined>();
   return (name) => {
     if (name.length > MAX_LENGTH) return undefined;
@@ -23,19 +23,24 @@ export function nearestNameIn(names: readonly string[]): (name: string) => strin
   };
 }
 
-interface Known {
+/** Bits for the characters that occur, and for those that do so again; some share one. */
+interface Letters {
+  readonly once: number;
+  readonly twice: number;
+}
+
+interface Known extends Letters {
   readonly name: string;
-  readonly letters: number;
 }
 
 function search(name: string, all: readonly Known[]): string | undefined {
-  const letters = lettersOf(name);
+  const { once, twice } = lettersOf(name);
   let nearest: string | undefined;
   let least = Math.min(MAX_DIFFERING, Math.max(1, Math.floor(name.length / 5))) + 1;
   for (const known of all) {
-    // As many characters differ at least: each adds to the length, or takes one letter away and brings another.
+    // As many characters differ at least: each changes the length by one, and takes one letter away, or brings one, or both.
     if (Math.abs(known.name.length - name.length) >= least) continue;
-    if (bitsOf(known.letters ^ letters) > 2 * (least - 1)) continue;
+    if (bitsOf(known.once ^ once) + bitsOf(known.twice ^ twice) > 2 * (least - 1)) continue;
     const differing = distance(name, known.name);
     if (differing >= least) continue;
     least = differing;
@@ -44,11 +49,14 @@ function search(name: string, all: readonly Known[]): string | undefined {
   return nearest;
 }
 
-/** A bit for each character that occurs; some share one. */
-function lettersOf(name: string): number {
-  let bits = 0;
-  for (let index = 0; index < name.length; index++) bits |= 1 << (name.charCodeAt(index) & 31);
-  return bits;
+function lettersOf(name: string): Letters {
+  let [once, twice] = [0, 0];
+  for (let index = 0; index < name.length; index++) {
+    const bit = 1 << (name.charCodeAt(index) & 31);
+    twice |= once & bit;
+    once |= bit;
+  }
+  return { once, twice };
 }
 
 /** How many bits of 32 are set: counted in pairs, then in fours, then in bytes, which the product adds up. */
