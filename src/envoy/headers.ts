@@ -11,7 +11,7 @@ export function overwrite(key: string, value: string): HeaderValueOption {
 }
 
 /** Sets a header that is not there. */
-function addIfAbsent(key: string, value: string): HeaderValueOption {
+export function addIfAbsent(key: string, value: string): HeaderValueOption {
   return { header: { key, value }, append_action: AppendAction.ADD_IF_ABSENT };
 }
 

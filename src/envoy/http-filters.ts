@@ -19,6 +19,7 @@ import { loggedUser } from './filters/logged-user.ts';
 import { MIRROR } from './filters/mirror.ts';
 import { originalRequest } from './filters/original-request.ts';
 import { PACE } from './filters/pace.ts';
+import { REFUSAL_HEADERS } from './filters/refusal-headers.ts';
 import { requestCheck } from './filters/request-check.ts';
 import { router } from './filters/router.ts';
 import { STATEFUL_SESSION } from './filters/stateful-session.ts';
@@ -29,6 +30,7 @@ import { traceFilters } from './filters/trace-context.ts';
  * compressed, and it is compressed before its bytes are counted. Both stand in front, so that they see what other filters answer.
  */
 const ALL_FILTERS: readonly HttpFilter[] = [
+  REFUSAL_HEADERS,
   PACE,
   COMPRESSION,
   BLOCKED_CLIENTS,

@@ -4,6 +4,7 @@ import type { HostName } from '../model/proxy-model.ts';
 import { DEFAULT_SETTINGS, type ProxySettings, SETTINGS } from '../model/settings.ts';
 import { deriveResource, existing } from './emit-resource.ts';
 import type { Encoder } from './encoder.ts';
+import { refusalHeaders } from './filters/refusal-headers.ts';
 import { type Frame, namedHost } from './frame.ts';
 import { type FrameEntry, FrameSet, type FrameSetSnapshot } from './frame-set.ts';
 import { blockClients } from './policies/blocked.ts';
@@ -18,13 +19,13 @@ export function routeTableMessage(
   name: RouteTableName,
   settings: ProxySettings = DEFAULT_SETTINGS,
 ): RouteConfiguration {
-  const filters = blockClients(settings.blocked);
+  const filters = { ...blockClients(settings.blocked), ...refusalHeaders(settings.headers) };
   return {
     name,
     ...tableHeaders(settings, name === 'https'),
     // Backends see the port that a client wrote, as with nginx; it only does not matter for the choice of the host.
     ignore_port_in_host_matching: true,
-    ...(filters && { typed_per_filter_config: filters }),
+    ...(Object.keys(filters).length > 0 && { typed_per_filter_config: filters }),
   };
 }
 

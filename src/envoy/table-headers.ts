@@ -1,14 +1,13 @@
 /** What a route table does to the headers of all its hosts. */
-import {
-  envoy_config_core_v3_HeaderValueOption_HeaderAppendAction as AppendAction,
-  type envoy_config_core_v3_HeaderValueOption as HeaderValueOption,
-  type envoy_config_route_v3_RouteConfiguration as RouteConfiguration,
+import type {
+  envoy_config_core_v3_HeaderValueOption as HeaderValueOption,
+  envoy_config_route_v3_RouteConfiguration as RouteConfiguration,
 } from '../gen/messages.ts';
 import type { HeaderTemplate } from '../model/headers.ts';
 import type { HeaderSettings, ProxySettings } from '../model/settings.ts';
 import { isConstant } from '../model/template.ts';
 import { answerFormatString, formatString } from './format.ts';
-import { headersOverTls, overwrite, REQUEST_HEADERS_TO_REMOVE, requestHeaders } from './headers.ts';
+import { addIfAbsent, headersOverTls, overwrite, REQUEST_HEADERS_TO_REMOVE, requestHeaders } from './headers.ts';
 import { SENT_REFERER } from './policies/blocked.ts';
 
 type HeaderFields = Pick<
@@ -57,7 +56,7 @@ export function tableHeaders(
 
 const SERVER: Readonly<Record<Exclude<HeaderSettings['server'], 'none'>, HeaderValueOption>> = {
   proxy: overwrite('server', 'nginx'),
-  backend: { header: { key: 'server', value: 'nginx' }, append_action: AppendAction.ADD_IF_ABSENT },
+  backend: addIfAbsent('server', 'nginx'),
 };
 
 /**

@@ -28,6 +28,11 @@ async function world(data: Readonly<Record<string, string>>): Promise<World> {
       service('gone'),
       host('web'),
       host('gone'),
+      ingress({
+        name: 'secure',
+        rules: [{ host: 'secure.global.example.com', paths: [{}] }],
+        tls: [{ hosts: ['secure.global.example.com'] }],
+      }),
       host('own', { 'custom-headers': 'own' }),
       host('moved', { 'rewrite-target': '/inside', 'upstream-vhost': 'inside.example.com' }),
       configMap('config', { 'global-allowed-response-headers': 'X-Both', ...data }),
@@ -84,6 +89,7 @@ export const globalHeadersSet: AnnotationTable = {
   start: () =>
     world({
       'add-headers': 'other/answers',
+      'block-user-agents': 'blocked',
       'proxy-set-headers': 'default/requests',
       'hide-headers': 'X-Powered-By, X-Nothing',
       'server-tokens': 'true',
@@ -109,6 +115,26 @@ export const globalHeadersSet: AnnotationTable = {
           },
         },
         { url: GONE, status: 503, answered: { 'x-constant': '5% "x" \\' } },
+        ...['http://web.global.example.com', 'https://web.global.example.com', 'http://nobody.example.org'].map(
+          (url) => ({
+            url: `${url}/?q=1`,
+            headers: { 'user-agent': 'blocked' },
+            status: 403,
+            answered: {
+              'x-constant': '5% "x" \\',
+              'x-query': `at 1 on ${new URL(url).hostname}`,
+              'x-empty': undefined,
+            },
+            because: 'it is there on what no backend has answered',
+          }),
+        ),
+        {
+          url: 'http://secure.global.example.com/',
+          headers: { 'user-agent': 'blocked' },
+          status: 403,
+          answered: { 'x-both': 'of all' },
+        },
+        { url: 'http://secure.global.example.com/', status: 308, answered: { 'x-both': 'of all' } },
       ],
       default: [],
       neighbours: [

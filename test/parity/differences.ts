@@ -64,13 +64,6 @@ const rows = {
     envoy: 'as it was sent',
     why: 'Envoy rewrites the path as it is encoded',
   },
-  headersOfRefusals: {
-    what: 'headers of `add-headers` on the 403 for a blocked client, where the proxy would have answered by itself (a host that nobody claims, a redirect)',
-    ingressNginx: 'there',
-    envoy: 'missing',
-    why: 'they would have to stand in the listeners, where each change of them drains connections',
-    shownElsewhere: true,
-  },
   lineBreakInPrefix: {
     what: 'encoded line break (`%0a`) in a path of which `x-forwarded-prefix` holds a group',
     ingressNginx: 'decoded, so that a client can write headers of its own',
