@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { makePair } from '../../test/support/pki.ts';
 import { createEmitter } from '../envoy/emit.ts';
+import { createChecker } from '../envoy/encoder.ts';
 import {
   configMap,
   externalName,
@@ -24,7 +25,7 @@ beforeAll(async () => {
 });
 
 const emit: ReviewWorldOptions['emit'] = (engine, model) =>
-  createEmitter(engine, model, { ipv6: false, accessLog: true, routeSharding: false });
+  createEmitter(engine, model, { ipv6: false, accessLog: true, routeSharding: false }, createChecker());
 
 /** With the class, the Service and one Ingress `shop/old` that owns `old.example.com/app`. */
 function cluster(options: ReviewWorldOptions = {}, config: Readonly<Record<string, string>> = {}): ReviewWorld {

@@ -1,5 +1,6 @@
 import type { Publisher, Settled } from '../controller.ts';
 import { createEmitter, type EmitOptions, type Emitter } from '../envoy/emit.ts';
+import { createEncoder } from '../envoy/wire-encoder.ts';
 import type { BuildOptions } from '../ingress/build.ts';
 import type { Clock } from '../xds/clock.ts';
 import type { XdsObserver } from '../xds/observer.ts';
@@ -27,7 +28,7 @@ export function createPipeline({ emit, observe, ...options }: PipelineOptions): 
   const { engine, state, build, controller } = createLoop({
     ...options,
     publisher: (engine, model) => {
-      emitter = createEmitter(engine, model, emit);
+      emitter = createEmitter(engine, model, emit, createEncoder());
       return createXdsPublisher(emitter, store);
     },
   });

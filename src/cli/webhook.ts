@@ -4,6 +4,7 @@ import { createAdmissionServer } from '../admission/server.ts';
 import type { ClusterState } from '../cluster/cluster-state.ts';
 import type { Engine } from '../derive.ts';
 import { createEmitter } from '../envoy/emit.ts';
+import { createChecker } from '../envoy/encoder.ts';
 import type { Build, BuildOptions } from '../ingress/build.ts';
 import type { WebhookArguments } from './flags.ts';
 import type { Logger } from './logger.ts';
@@ -48,7 +49,7 @@ export function createWebhook(args: WebhookArguments, context: WebhookContext): 
     options: buildOptions,
     watches,
     synced,
-    emit: (engine, model) => createEmitter(engine, model, { ipv6 }),
+    emit: (engine, model) => createEmitter(engine, model, { ipv6 }, createChecker()),
     onReviewed: (review) => {
       const denial = describeDenial(review);
       if (denial !== undefined) logger.info(denial);

@@ -1,5 +1,6 @@
 import { createEmitter } from '../envoy/emit.ts';
 import { readDescriptorSet } from '../envoy/schema.ts';
+import { createEncoder } from '../envoy/wire-encoder.ts';
 import { createXdsServer, type MutualTlsOptions } from '../xds/server.ts';
 import { SnapshotStore } from '../xds/store.ts';
 import type { CreateDelivery } from './delivery.ts';
@@ -23,7 +24,7 @@ export function xdsDelivery(options: XdsDeliveryOptions): CreateDelivery {
   const { args, addresses, secretsOverTcp = false, mutualTls } = options;
   return ({ engine, model, ipv6, observe }) => {
     const { accessLog, routeSharding } = args;
-    const emitter = createEmitter(engine, model, { ipv6, accessLog, routeSharding });
+    const emitter = createEmitter(engine, model, { ipv6, accessLog, routeSharding }, createEncoder());
     const store = new SnapshotStore(observe);
     const server = createXdsServer({
       store,

@@ -7,13 +7,14 @@ import { createEmitter, type EmitOptions } from './emit.ts';
 import { httpFilters } from './http-filters.ts';
 import { type EncodedResource, typeUrls } from './resource.ts';
 import { createTestModel, forward, host, respond, TO_HTTPS } from './testing.ts';
+import { createEncoder } from './wire-encoder.ts';
 
 beforeAll(() => setStrict(true));
 
 function setUp(options: EmitOptions = { ipv6: true }) {
   const engine = new Engine();
   const model = createTestModel(engine);
-  const emitter = createEmitter(engine, model, options);
+  const emitter = createEmitter(engine, model, options, createEncoder());
   const resource = (type: keyof typeof typeUrls, name: string): EncodedResource | undefined => {
     const tables = emitter.resources.filter(({ typeUrl }) => typeUrl === typeUrls[type]);
     return tables.map(({ table }) => table.get(name)).find((found) => found !== undefined);

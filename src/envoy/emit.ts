@@ -11,7 +11,7 @@ import { emitCollector } from './collector.ts';
 import { emitDiscoveredFilters } from './emit-filters.ts';
 import { emitListeners, emitStreamListeners, type ListenerEmitOptions } from './emit-listeners.ts';
 import { deriveResource, existing } from './emit-resource.ts';
-import { createEncoder, type Encoder } from './encoder.ts';
+import type { Encoder } from './encoder.ts';
 import { endpointsMessage } from './endpoints.ts';
 import type { Frame } from './frame.ts';
 import { deriveHostFrames } from './host-frames.ts';
@@ -43,14 +43,8 @@ export interface EmittedTable {
 /**
  * Adds the units to the engine; they run in its passes. A resource that Envoy would refuse makes its unit fail with a message that
  * says why, except for a host: that answers 503 and says so in a Diagnostic.
- * @param encoder default: a new one; another where nobody gets the resources
  */
-export function createEmitter(
-  engine: Engine,
-  model: ProxyModel,
-  options: EmitOptions,
-  encoder: Encoder = createEncoder(),
-): Emitter {
+export function createEmitter(engine: Engine, model: ProxyModel, options: EmitOptions, encoder: Encoder): Emitter {
   const routes = emitRoutes(engine, model, options, encoder);
   const listeners = emitListeners(engine, model, options, encoder);
   return {
@@ -86,7 +80,8 @@ function emitRoutes(engine: Engine, model: ProxyModel, options: RoutingOptions, 
   if (options.routeSharding) {
     return { resources: emitShards(engine, virtualHosts, frames, context), diagnosticTables };
   }
-  const resources = routeTableNames.map((name) => ({
+  const tables = encoder.checksOnly ? [] : routeTableNames;
+  const resources = tables.map((name) => ({
     typeUrl: typeUrls.routes,
     table: createRouteTable(engine, name, frames[name], context),
   }));

@@ -1,7 +1,6 @@
 import { deepEqual } from '../derive.ts';
 import type { Diagnostic } from '../model/diagnostic.ts';
 import type { HostName } from '../model/proxy-model.ts';
-import { encode, encodeField } from './codec.ts';
 import type { Encoder } from './encoder.ts';
 import type { HostView } from './http-view.ts';
 import { contentVersion, sameVersion } from './resource.ts';
@@ -41,8 +40,12 @@ export function encodeFrame(encoder: Encoder, view: HostView): Frame {
  * The field of a RouteConfiguration for a host of several names, or for those of them that stand in a table: what is behind the names
  * is the same in each.
  */
-export function namedHost(host: HostName, names: readonly HostName[], bytes: Uint8Array): Uint8Array {
-  return encodeField(TABLE, 'virtual_hosts', encode(HOST, { name: host, domains: names }), bytes);
+export function namedHost(
+  encoder: Encoder,
+  host: HostName,
+  { names, bytes }: { readonly names: readonly HostName[]; readonly bytes: Uint8Array },
+): Uint8Array {
+  return encoder.encodeField(TABLE, 'virtual_hosts', encoder.encodePart(HOST, { name: host, domains: names }), bytes);
 }
 
 export function sameFrame(a: Frame, b: Frame): boolean {

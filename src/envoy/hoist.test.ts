@@ -3,13 +3,13 @@ import { describe, expect, test } from 'vitest';
 import { Engine } from '../derive.ts';
 import type { envoy_config_route_v3_Route as RouteMessage } from '../gen/messages.ts';
 import { createEmitter } from './emit.ts';
-import { createEncoder } from './encoder.ts';
 import { bodySizeLimit } from './filters/body-size-limit.ts';
 import { statefulSession } from './filters/stateful-session.ts';
 import { encodeFrame } from './frame.ts';
 import { type FilterConfigs, hoist } from './hoist.ts';
 import { typeUrls } from './resource.ts';
 import { createTestModel, forward, host, respond } from './testing.ts';
+import { createEncoder } from './wire-encoder.ts';
 
 type Configs = Readonly<Record<string, FilterConfigs[string]>>;
 
@@ -117,7 +117,7 @@ test('an alias costs its name, whatever the number of paths', () => {
     const aliases = Array.from({ length: names }, (_, index) => `alias-${index}.example.org`).toSorted();
     const engine = new Engine();
     const model = createTestModel(engine);
-    const { resources } = createEmitter(engine, model, { ipv6: true });
+    const { resources } = createEmitter(engine, model, { ipv6: true }, createEncoder());
     const routes = Array.from({ length: paths }, (_, index) => forward(`/path-${index}`, 'web'));
     model.virtualHosts.set('a.example.com', { ...host('a.example.com', ...routes), aliases });
     engine.pass();

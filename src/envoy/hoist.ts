@@ -19,9 +19,9 @@ export interface Hoisted {
 /** For each filter what is shared is the configuration by which most is saved. Routes without any then say that they have none. */
 export function hoist(routes: readonly RouteMessage[]): Hoisted {
   const shared = new Map<string, FilterConfig>();
-  for (const [filter, uses] of usesByFilter(routes)) {
-    const best = bestOf(filter, [...uses.values()], routes.length);
-    if (best !== undefined) shared.set(filter, best.config);
+  for (const [filter, counts] of countsByFilter(routes)) {
+    const best = bestOf(filter, counts, routes.length);
+    if (best !== undefined) shared.set(filter, best);
   }
   if (shared.size === 0) return { routes };
   return {
@@ -30,26 +30,37 @@ export function hoist(routes: readonly RouteMessage[]): Hoisted {
   };
 }
 
-interface Use extends Wording {
-  readonly config: FilterConfig;
-  /** By how many routes. */
-  count: number;
-}
+/** How many routes have a configuration. */
+type Counts = ReadonlyMap<FilterConfig, number>;
 
-function usesByFilter(routes: readonly RouteMessage[]): Map<string, Map<string, Use>> {
-  const byFilter = new Map<string, Map<string, Use>>();
+function countsByFilter(routes: readonly RouteMessage[]): Map<string, Counts> {
+  const byFilter = new Map<string, Map<FilterConfig, number>>();
   for (const { typed_per_filter_config: configs = {} } of routes) {
     for (const filter in configs) {
       const config = configs[filter] as FilterConfig;
-      const uses = byFilter.get(filter) ?? new Map<string, Use>();
-      byFilter.set(filter, uses);
-      const wording = wordingOf(config);
-      const use = uses.get(wording.key);
-      if (use === undefined) uses.set(wording.key, { ...wording, config, count: 1 });
-      else use.count++;
+      const counts = byFilter.get(filter);
+      if (counts === undefined) byFilter.set(filter, new Map([[config, 1]]));
+      else counts.set(config, (counts.get(config) ?? 0) + 1);
     }
   }
   return byFilter;
+}
+
+interface Use extends Wording {
+  readonly config: FilterConfig;
+  /** By how many routes. */
+  readonly count: number;
+}
+
+/** Those that say the same as one. */
+function usesOf(counts: Counts): Use[] {
+  const uses = new Map<string, Use>();
+  for (const [config, count] of counts) {
+    const wording = wordingOf(config);
+    const former = uses.get(wording.key);
+    uses.set(wording.key, { ...wording, config: former?.config ?? config, count: count + (former?.count ?? 0) });
+  }
+  return [...uses.values()];
 }
 
 const OFF = { '@type': 'type.googleapis.com/envoy.config.route.v3.FilterConfig', disabled: true } as const;
@@ -64,13 +75,19 @@ const REPLACED: ReadonlySet<FilterConfig['@type']> = new Set([
   'type.googleapis.com/envoy.extensions.filters.http.rbac.v3.RBACPerRoute',
 ]);
 
-function bestOf(filter: string, uses: readonly Use[], routes: number): Use | undefined {
-  const without = routes - uses.reduce((sum, { count }) => sum + count, 0);
+function bestOf(filter: string, counts: Counts, routes: number): FilterConfig | undefined {
+  const [first] = counts;
+  if (first === undefined) return undefined;
+  const [config, count] = first;
+  // Mostly all routes have the same object, so that nothing need be measured.
+  if (count === routes) return count > 1 ? config : undefined;
+  const uses = usesOf(counts);
+  const without = routes - uses.reduce((sum, use) => sum + use.count, 0);
   if (without > 0 && !isOffByDefault(filter)) return undefined;
-  if (uses.length > 1 && !uses.every(({ config }) => REPLACED.has(config['@type']))) return undefined;
-  const saved = ({ count, size }: Use) => (count - 1) * size - without * OFF_SIZE;
+  if (uses.length > 1 && !uses.every((use) => REPLACED.has(use.config['@type']))) return undefined;
+  const saved = (use: Use) => (use.count - 1) * use.size - without * OFF_SIZE;
   const best = uses.reduce((a, b) => (saved(b) > saved(a) ? b : a));
-  return saved(best) > 0 ? best : undefined;
+  return saved(best) > 0 ? best.config : undefined;
 }
 
 function withoutShared(route: RouteMessage, shared: ReadonlyMap<string, FilterConfig>): RouteMessage {
@@ -79,7 +96,7 @@ function withoutShared(route: RouteMessage, shared: ReadonlyMap<string, FilterCo
   for (const [filter, config] of shared) {
     const own = said[filter];
     if (own === undefined) configs[filter] = OFF;
-    else if (wordingOf(own).key === wordingOf(config).key) delete configs[filter];
+    else if (own === config || wordingOf(own).key === wordingOf(config).key) delete configs[filter];
   }
   return { ...rest, ...(Object.keys(configs).length > 0 && { typed_per_filter_config: configs }) } as RouteMessage;
 }

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { Engine } from '../derive.ts';
 import { DEFAULT_SETTINGS, SETTINGS } from '../model/settings.ts';
 import { decode } from './codec.ts';
-import { createEncoder } from './encoder.ts';
 import { deriveHostFrames } from './host-frames.ts';
 import { createTestModel, forward, host, respond, TO_HTTPS } from './testing.ts';
+import { createEncoder } from './wire-encoder.ts';
 
 const WILD = '*.example.com';
 

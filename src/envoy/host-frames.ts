@@ -62,6 +62,8 @@ export function deriveHostFrames(
     },
     sameFrame,
   );
+  // The one is made of the other.
+  if (encoder.checksOnly) return { http: https, https };
   const isSame = (host: HostName, read: Reader) =>
     read(views, host) === 'same' && (!isWildcard(host) || read(views, DEFAULT_HOST) === 'same');
   const http = engine.derive<Frame>(

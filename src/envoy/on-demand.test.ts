@@ -6,6 +6,7 @@ import { decode, setStrict } from './codec.ts';
 import { createEmitter } from './emit.ts';
 import { type EncodedResource, typeUrls } from './resource.ts';
 import { createTestModel } from './testing.ts';
+import { createEncoder } from './wire-encoder.ts';
 
 beforeAll(() => setStrict(true));
 
@@ -19,7 +20,7 @@ function certificate(name: string, key = 'key') {
 function setUp(serverNames: readonly ServerName[] = [{ name: '*.wild.example.com', certificate: 'shop/wild' }]) {
   const engine = new Engine();
   const model = createTestModel(engine);
-  const emitter = createEmitter(engine, model, { ipv6: true });
+  const emitter = createEmitter(engine, model, { ipv6: true }, createEncoder());
   model.listeners.set('https', { name: 'https', port: 443, serverNames, onDemand: true });
   for (const name of [DEFAULT_CERTIFICATE, 'shop/own', 'shop/wild']) model.certificates.set(name, certificate(name));
   model.onDemandNames.set('own.example.com', 'shop/own');

@@ -7,6 +7,7 @@ import { createEmitter } from './emit.ts';
 import { QUIC_LISTENER } from './quic-listener.ts';
 import { typeUrls } from './resource.ts';
 import { createTestModel } from './testing.ts';
+import { createEncoder } from './wire-encoder.ts';
 
 beforeAll(() => setStrict(true));
 
@@ -15,7 +16,7 @@ const LISTENER = { ...DEFAULT_SETTINGS.listener, http3: { advertisedPort: 443 } 
 function setUp(settings: Partial<ProxySettings> = {}) {
   const engine = new Engine();
   const model = createTestModel(engine);
-  const emitter = createEmitter(engine, model, { ipv6: true });
+  const emitter = createEmitter(engine, model, { ipv6: true }, createEncoder());
   const tables = emitter.resources.filter(({ typeUrl }) => typeUrl === typeUrls.listener).map(({ table }) => table);
   const listener = (name: string) => tables.map((table) => table.get(name)).find((found) => found !== undefined);
   const message = (name = QUIC_LISTENER) =>

@@ -3,12 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { Engine, type Table } from '../derive.ts';
 import { DEFAULT_SETTINGS, type ProxySettings, SETTINGS } from '../model/settings.ts';
 import { encode } from './codec.ts';
-import { createEncoder } from './encoder.ts';
 import { encodeFrame, sameFrame } from './frame.ts';
 import type { EncodedResource } from './resource.ts';
 import { createRouteTable, routeTableMessage } from './route-table.ts';
 import { forward, host } from './testing.ts';
 import { virtualHostMessage } from './virtual-host.ts';
+import { createEncoder } from './wire-encoder.ts';
 
 /** A table over hosts that each forward to one service. */
 function setUp() {

@@ -72,21 +72,22 @@ export function routeTableResource(
   const head = encoder.encodePart(MESSAGE, { name });
   const join = () => {
     encoder.count('RouteConfiguration');
-    return Buffer.concat([head, ...framesOf(hosts), tail]);
+    return Buffer.concat([head, ...framesOf(hosts, encoder), tail]);
   };
   const version = contentVersion(head, tail, hosts.map(({ hash }) => hash).join(' '));
   return { name, version, bytes: once(join), origin: () => origin(isInside) };
 }
 
 /** Hosts of several names come last; one whose names are in several of the sets is one host. */
-function framesOf(sets: readonly FrameSetSnapshot[]): Uint8Array[] {
+function framesOf(sets: readonly FrameSetSnapshot[], encoder: Encoder): Uint8Array[] {
   const frames: Uint8Array[] = [];
   const named = new Map<HostName, { names: readonly HostName[]; bytes: Uint8Array }>();
   for (const [host, { names, bytes }] of sets.flatMap((set) => set.sorted())) {
     if (names === undefined) frames.push(bytes);
     else named.set(host, { names: [...(named.get(host)?.names ?? []), ...names], bytes });
   }
-  for (const [host, { names, bytes }] of named) frames.push(namedHost(host, names.toSorted(), bytes));
+  for (const [host, { names, bytes }] of named)
+    frames.push(namedHost(encoder, host, { names: names.toSorted(), bytes }));
   return frames;
 }
 

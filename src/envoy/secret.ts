@@ -1,7 +1,6 @@
 import type { Engine, Table } from '../derive.ts';
 import type { envoy_extensions_transport_sockets_tls_v3_Secret as Secret } from '../gen/messages.ts';
 import { type Certificate, type CertificateName, DEFAULT_CERTIFICATE, type ProxyModel } from '../model/proxy-model.ts';
-import { encode } from './codec.ts';
 import type { Encoder } from './encoder.ts';
 import { quicSecretName } from './quic-listener.ts';
 import { contentVersion, type EncodedResource, EVERY_NAMESPACE, sameVersion } from './resource.ts';
@@ -97,7 +96,7 @@ export function emitOnDemandSecrets(
     onDemandNames,
     (serverName, read) => {
       const pair = read(pairs, read(onDemandNames, serverName) ?? '');
-      return pair === undefined ? undefined : namedSecret(serverName, pair);
+      return pair === undefined ? undefined : namedSecret(serverName, pair, encoder);
     },
     sameVersion,
   );
@@ -109,7 +108,7 @@ export function emitOnDemandSecrets(
  */
 export function transientResource(name: CertificateName, message: Secret, encoder: Encoder): EncodedResource {
   const version = contentVersion(encoder.encode(SECRET, message, name));
-  const bytes = () => encode(SECRET, message);
+  const bytes = () => encoder.encodePart(SECRET, message);
   return { name, version, namespace: namespaceOf(name), transient: true, bytes, origin: () => [] };
 }
 
@@ -119,9 +118,9 @@ function namespaceOf(name: CertificateName): string {
     : name.slice(0, name.indexOf('/'));
 }
 
-function namedSecret(name: string, pair: EncodedResource): EncodedResource {
+function namedSecret(name: string, pair: EncodedResource, encoder: Encoder): EncodedResource {
   const { namespace = '' } = pair;
-  const bytesAs = (spelling: string) => Buffer.concat([encode(SECRET, { name: spelling }), pair.bytes()]);
+  const bytesAs = (spelling: string) => Buffer.concat([encoder.encodePart(SECRET, { name: spelling }), pair.bytes()]);
   return {
     name,
     // Who may have it is part of it: with the same bytes in another namespace it comes and goes for some clients.

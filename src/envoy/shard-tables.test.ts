@@ -6,13 +6,14 @@ import { createEmitter } from './emit.ts';
 import { hostKey, KEYS } from './parity-hash.ts';
 import { type EncodedResource, typeUrls } from './resource.ts';
 import { createTestModel, forward, host } from './testing.ts';
+import { createEncoder } from './wire-encoder.ts';
 
 beforeAll(() => setStrict(true));
 
 function setUp() {
   const engine = new Engine();
   const model = createTestModel(engine);
-  const emitter = createEmitter(engine, model, { ipv6: true, routeSharding: true });
+  const emitter = createEmitter(engine, model, { ipv6: true, routeSharding: true }, createEncoder());
   model.virtualHosts.set('*', host('*', forward('/', 'default')));
   const all = (type: 'routes' | 'scopedRoutes') => {
     const resources = new Map<string, EncodedResource>();
@@ -177,7 +178,7 @@ describe('the advice to divide the table', () => {
   const advice = (count: number, routeSharding: boolean) => {
     const engine = new Engine();
     const model = createTestModel(engine);
-    const emitter = createEmitter(engine, model, { ipv6: true, routeSharding });
+    const emitter = createEmitter(engine, model, { ipv6: true, routeSharding }, createEncoder());
     model.virtualHosts.set('*', host('*', forward('/', 'default')));
     for (let index = 1; index < count; index++) {
       model.virtualHosts.set(name(index), host(name(index), forward('/', 'web')));

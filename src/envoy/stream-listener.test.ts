@@ -7,6 +7,7 @@ import { decode, setStrict } from './codec.ts';
 import { createEmitter } from './emit.ts';
 import { streamListener } from './stream-listener.ts';
 import { createTestModel } from './testing.ts';
+import { createEncoder } from './wire-encoder.ts';
 
 beforeAll(() => setStrict(true));
 
@@ -74,7 +75,7 @@ describe('what a change costs', () => {
   function setUp() {
     const engine = new Engine();
     const model = createTestModel(engine);
-    const emitter = createEmitter(engine, model, { ipv6: true });
+    const emitter = createEmitter(engine, model, { ipv6: true }, createEncoder());
     const cost = (change: () => void) => {
       const before = emitter.counters();
       change();

@@ -1,4 +1,5 @@
 /** The validating webhook as a real API server asks it. */
+
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createReviewer, describeDenial, type Reviewed } from '../../src/admission/reviewer.ts';
 import { type AdmissionServer, createAdmissionServer } from '../../src/admission/server.ts';
@@ -6,6 +7,7 @@ import { ClusterState } from '../../src/cluster/cluster-state.ts';
 import { decodeObject } from '../../src/cluster/decode.ts';
 import { Engine } from '../../src/derive.ts';
 import { createEmitter } from '../../src/envoy/emit.ts';
+import { createChecker } from '../../src/envoy/encoder.ts';
 import { createBuild } from '../../src/ingress/build.ts';
 import { defaultOptions } from '../../src/ingress/testing.ts';
 import { makePair } from '../support/pki.ts';
@@ -29,7 +31,8 @@ beforeAll(async () => {
   const build = createBuild(engine, state, options);
   const reviewer = createReviewer({
     ...{ engine, state, build, options, synced: () => synced },
-    emit: (small, model) => createEmitter(small, model, { ipv6: false, accessLog: true, routeSharding: false }),
+    emit: (small, model) =>
+      createEmitter(small, model, { ipv6: false, accessLog: true, routeSharding: false }, createChecker()),
     onReviewed: (review) => reviewed.push(review),
   });
   readCluster = async () => {

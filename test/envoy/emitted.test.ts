@@ -6,6 +6,7 @@ import { Engine } from '../../src/derive.ts';
 import { setStrict } from '../../src/envoy/codec.ts';
 import { createEmitter } from '../../src/envoy/emit.ts';
 import { createTestModel, forward, host, respond, type TestModel, TO_HTTPS } from '../../src/envoy/testing.ts';
+import { createEncoder } from '../../src/envoy/wire-encoder.ts';
 import { DEFAULT_CERTIFICATE, PrivateKey } from '../../src/model/proxy-model.ts';
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
 import { peerCertificate, send, sendHttp2, sendRaw } from '../support/http-client.ts';
@@ -30,7 +31,7 @@ beforeAll(async () => {
   dns = await startDnsServer();
   dns.set('api.example.org', { addresses: ['127.0.0.1'] });
   dns.set('silent.example.org', 'silent');
-  const emitter = createEmitter(engine, model, { ipv6: false, dnsServers: [dns.address] });
+  const emitter = createEmitter(engine, model, { ipv6: false, dnsServers: [dns.address] }, createEncoder());
   addService(model, 'web', [backendPort]);
   addName(model, 'known', 'api.example.org', backendPort);
   addName(model, 'unknown', 'unknown.example.org', backendPort);
