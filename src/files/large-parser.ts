@@ -77,5 +77,5 @@ function faulty(text: string, message: string): ParsedDocument {
 /** The thread's module, as source or as built. */
 function workerModule(): URL {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  return new URL(`./parse-worker.${extension}`, import.meta.url);
+  return new URL(`../files/parse-worker.${extension}`, import.meta.url);
 }

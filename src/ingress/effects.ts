@@ -23,12 +23,13 @@ export function effectsOf(readings: readonly AnnotationReading[], context: Featu
   for (const feature of annotationFeatures) {
     const effects = feature.apply?.(values.get(feature) ?? NO_VALUES, context);
     if (effects === undefined) continue;
-    Object.assign(route, effects.route);
-    Object.assign(cluster, effects.cluster);
-    Object.assign(host, effects.host);
+    // Most features have one effect: the others are not copied from nothing.
+    if (effects.route) Object.assign(route, effects.route);
+    if (effects.cluster) Object.assign(cluster, effects.cluster);
+    if (effects.host) Object.assign(host, effects.host);
     canary ??= effects.canary;
-    denied.push(...(effects.denied ?? []));
-    warnings.push(...(effects.warnings ?? []));
+    if (effects.denied) denied.push(...effects.denied);
+    if (effects.warnings) warnings.push(...effects.warnings);
   }
   return { route, cluster, host, denied, warnings, ...(canary && { canary }) };
 }
