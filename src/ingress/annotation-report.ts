@@ -56,8 +56,13 @@ function reportPassedOver(ingress: Ingress, readings: readonly AnnotationReading
 
 type Report = (severity: Diagnostic['severity'], code: Diagnostic['code'], key: string, message: string) => Diagnostic;
 
-function reportFinding({ annotation, reason, ignored, code }: Finding, key: string, of: Report): Diagnostic {
-  const told = of('warning', code ?? (ignored ? 'AnnotationIgnored' : 'AnnotationInvalid'), key, reason);
+function reportFinding({ annotation, reason, ignored, code, harmless }: Finding, key: string, of: Report): Diagnostic {
+  const told = of(
+    harmless ? 'info' : 'warning',
+    code ?? (ignored ? 'AnnotationIgnored' : 'AnnotationInvalid'),
+    key,
+    reason,
+  );
   return ignored ? { ...told, ignored: { annotations: [annotation], why: reason } } : told;
 }
 

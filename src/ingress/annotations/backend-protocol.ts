@@ -1,5 +1,5 @@
 import { type BackendTlsValues, backendTlsKeys, namesOf, readBackendTls } from '../backend-tls.ts';
-import { annotationFeature, type Finding, ignoredFindings } from '../declaration/annotation.ts';
+import { annotationFeature, type Finding, leftoverFindings } from '../declaration/annotation.ts';
 import { codec } from '../declaration/codec.ts';
 import { choiceInAnyCase } from '../declaration/codecs.ts';
 import { objectName } from '../declaration/references.ts';
@@ -69,5 +69,5 @@ export const backendProtocol = annotationFeature({
 
 /** Backends that are spoken to in plain text have no certificate to look at. */
 function withoutTls(values: BackendTlsValues): Finding[] {
-  return ignoredFindings(namesOf(values), 'it has no effect on backends without TLS (backend-protocol)');
+  return leftoverFindings(namesOf(values), 'it has no effect on backends without TLS (backend-protocol)');
 }

@@ -1,5 +1,5 @@
 import type { AllowedOrigin, CorsPolicy } from '../../model/cors.ts';
-import { annotationFeature, type Finding, ignoredFindings } from '../declaration/annotation.ts';
+import { annotationFeature, type Finding, leftoverFindings } from '../declaration/annotation.ts';
 import { codec } from '../declaration/codec.ts';
 import { boolean, integer, splitList, textOf } from '../declaration/codecs.ts';
 import { tooLong } from '../declaration/list-limit.ts';
@@ -108,7 +108,7 @@ export const cors = annotationFeature({
   apply(values, { ingress }) {
     if (values['enable-cors'] !== true) {
       const details = Object.keys(values).filter((name) => name !== 'enable-cors');
-      return { warnings: ignoredFindings(details, 'it has no effect without enable-cors: "true"') };
+      return { warnings: leftoverFindings(details, 'it has no effect without enable-cors: "true"') };
     }
     const exposed = values['cors-expose-headers'];
     const { allowed, unusable } = values['cors-allow-origin'] ?? { allowed: 'any' as const, unusable: [] };

@@ -1,6 +1,6 @@
 import type { LoadBalancing } from '../../model/load-balancing.ts';
 import type { ClusterPolicy } from '../../model/proxy-model.ts';
-import { annotationFeature, type Effects, type Finding, ignoredFindings } from '../declaration/annotation.ts';
+import { annotationFeature, type Effects, type Finding, leftoverFindings } from '../declaration/annotation.ts';
 import { boolean, integer, textOf } from '../declaration/codecs.ts';
 import { FEWER_REQUESTS, loadBalancingName } from '../declaration/load-balancing.ts';
 import { approximated, HONOURED, whenOn } from '../declaration/support.ts';
@@ -115,5 +115,5 @@ const HASH_COUNTS: Finding = {
 
 function subsetsOfNothing(values: Readonly<Record<string, unknown>>): Finding[] {
   const names = ['upstream-hash-by-subset', 'upstream-hash-by-subset-size'].filter((name) => Boolean(values[name]));
-  return ignoredFindings(names, 'it has no effect without upstream-hash-by');
+  return leftoverFindings(names, 'it has no effect without upstream-hash-by');
 }

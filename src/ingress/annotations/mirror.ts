@@ -1,6 +1,6 @@
 import { authorityHost, type MirrorTarget } from '../../model/mirror.ts';
 import { isConstant, type Template } from '../../model/template.ts';
-import { annotationFeature, type Finding, ignoredFindings } from '../declaration/annotation.ts';
+import { annotationFeature, type Finding, leftoverFindings } from '../declaration/annotation.ts';
 import type { Codec, Decoded } from '../declaration/codec.ts';
 import { onOff, textOf } from '../declaration/codecs.ts';
 import { approximated, HONOURED } from '../declaration/support.ts';
@@ -113,7 +113,7 @@ export const mirror = annotationFeature({
   apply: (values, { ingress }) => {
     const { 'mirror-target': url, 'mirror-host': host, 'mirror-request-body': body = true } = values;
     if (url === undefined)
-      return { warnings: ignoredFindings(Object.keys(values), 'it has no effect without mirror-target') };
+      return { warnings: leftoverFindings(Object.keys(values), 'it has no effect without mirror-target') };
     const { target, path } = url;
     const name = withoutDot(target.hostname);
     if (ingress.rules.some(({ host = '' }) => withoutDot(host.toLowerCase()) === name)) return { warnings: [AGAIN] };

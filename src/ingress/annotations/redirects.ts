@@ -1,4 +1,4 @@
-import { annotationFeature, type Finding, ignoredFindings, type RedirectEffect } from '../declaration/annotation.ts';
+import { annotationFeature, type Finding, leftoverFindings, type RedirectEffect } from '../declaration/annotation.ts';
 import { boolean, integer, textOf } from '../declaration/codecs.ts';
 import { HONOURED } from '../declaration/support.ts';
 import { quote } from '../diagnose.ts';
@@ -144,14 +144,14 @@ function noUrl(text: string, names: readonly string[]): Finding[] {
   const others = names.filter((name) => name !== annotation);
   return [
     { annotation, reason },
-    ...ignoredFindings(others, 'it has no effect while temporal-redirect is no http or https URL'),
+    ...leftoverFindings(others, 'it has no effect while temporal-redirect is no http or https URL'),
   ];
 }
 
 /** Codes of redirects that are not there, or do not count. */
 function codesOfNothing(values: Codes & Redirects): Finding[] {
   const { 'temporal-redirect': temporal, 'permanent-redirect': permanent } = values;
-  const of = (name: keyof Codes, why: string) => (values[name] === undefined ? [] : ignoredFindings([name], why));
+  const of = (name: keyof Codes, why: string) => (values[name] === undefined ? [] : leftoverFindings([name], why));
   if (temporal !== undefined) return of('permanent-redirect-code', SECOND.reason);
   const ofTemporal = of('temporal-redirect-code', 'it has no effect without temporal-redirect');
   if (permanent !== undefined) return ofTemporal;

@@ -1,5 +1,5 @@
 import type { SessionAffinity, SessionCookie } from '../../model/session-affinity.ts';
-import { type AnnotationKey, annotationFeature, type Finding, ignoredFindings } from '../declaration/annotation.ts';
+import { type AnnotationKey, annotationFeature, type Finding, leftoverFindings } from '../declaration/annotation.ts';
 import { boolean, choice, integer, textOf } from '../declaration/codecs.ts';
 import { approximated, HONOURED, type SupportByProxy, whenOn } from '../declaration/support.ts';
 
@@ -164,5 +164,5 @@ const OLD_BROWSERS = [
 ].join('|');
 
 function withoutAffinity(names: readonly string[]): Finding[] {
-  return ignoredFindings(names, 'it has no effect without affinity: "cookie"');
+  return leftoverFindings(names, 'it has no effect without affinity: "cookie"');
 }

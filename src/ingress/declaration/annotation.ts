@@ -106,10 +106,17 @@ export interface Finding {
   readonly annotation: string;
   /** The value and what is wrong with it, to be followed by what happens. */
   readonly reason: string;
-  /** Of a warning; if absent `AnnotationIgnored` of what is ignored, else `AnnotationInvalid`. */
+  /** If absent `AnnotationIgnored` of what is ignored, else `AnnotationInvalid`. */
   readonly code?: DiagnosticCode;
   /** The annotation has no effect at all. */
   readonly ignored?: true;
+  /** Worth knowing, and no more: a warning otherwise. */
+  readonly harmless?: true;
+}
+
+/** Of what is left over and changes nothing, as with ingress-nginx. @param why the same for all; `it has no effect …` */
+export function leftoverFindings(annotations: readonly string[], why: string): Finding[] {
+  return ignoredFindings(annotations, why).map((finding) => ({ ...finding, harmless: true }));
 }
 
 /** @param why the same for all; `it has no effect …` */
