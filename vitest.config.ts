@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 /** A busy machine may starve one of many processes; what fails twice in a row is broken. */
 const retry = process.env['CI'] ? 1 : 0;
 
-const timeouts = { testTimeout: 30_000, hookTimeout: 60_000 };
+const common = { testTimeout: 30_000, hookTimeout: 60_000, retry };
 
 /** What asks a real Envoy one thing after another, and measures neither time nor traffic: two files at once disturb nobody. */
 const behaviour = [
@@ -28,7 +28,7 @@ export default defineConfig({
     projects: [
       {
         test: {
-          ...timeouts,
+          ...common,
           name: 'unit',
           include: [
             'src/**/*.test.ts',
@@ -41,16 +41,15 @@ export default defineConfig({
         },
       },
       {
-        test: { ...timeouts, name: 'golden', include: ['test/golden/**/*.test.ts'], sequence: { groupOrder: 1 } },
+        test: { ...common, name: 'golden', include: ['test/golden/**/*.test.ts'], sequence: { groupOrder: 1 } },
       },
       {
-        test: { ...timeouts, name: 'behaviour', retry, include: behaviour, sequence: { groupOrder: 2 } },
+        test: { ...common, name: 'behaviour', include: behaviour, sequence: { groupOrder: 2 } },
       },
       {
         test: {
-          ...timeouts,
+          ...common,
           name: 'envoy',
-          retry,
           include: ['test/scenario/**/*.test.ts', 'test/envoy/**/*.test.ts', 'test/bench/**/*.test.ts'],
           exclude: behaviour,
           fileParallelism: false,
