@@ -1,7 +1,9 @@
 #!/usr/bin/env node
+import { enableCompileCache } from 'node:module';
 import { tmpdir } from 'node:os';
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 import yargs, { type Argv } from 'yargs';
+import { cacheFolder } from '../envoy/cache-folder.ts';
 import type { CheckArguments } from './check.ts';
 import type { CompareArguments } from './compare.ts';
 import type { DrainArguments } from './drain-command.ts';
@@ -319,6 +321,8 @@ if (import.meta.main === undefined) {
 }
 
 if (import.meta.main) {
+  // What Node makes of the modules that commands load, in a folder of the user's own; where it cannot be written there is none.
+  enableCompileCache(join(cacheFolder(process.env), 'modules'));
   if (PRINTING.has(process.argv[2] ?? '')) {
     // As in `translate | head`.
     process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { access, constants, stat } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
+import { cacheFolder } from './cache-folder.ts';
 import { isAtLeast, minimumVersion, pinnedVersion } from './envoy-version.ts';
 import { fetchEnvoy } from './fetch.ts';
 
@@ -145,9 +145,5 @@ async function isExecutable(path: string): Promise<boolean> {
 }
 
 function cachePath(env: NodeJS.ProcessEnv): string {
-  // The XDG base directory specification: an empty or relative value is to be ignored.
-  const base = env['XDG_CACHE_HOME']?.startsWith('/')
-    ? env['XDG_CACHE_HOME']
-    : join(env['HOME'] || homedir(), '.cache');
-  return join(base, 'ingress-xds', `envoy-${pinnedVersion}`);
+  return join(cacheFolder(env), `envoy-${pinnedVersion}`);
 }
