@@ -1,12 +1,13 @@
 /**
  * Whatever paths Ingresses have: one that makes a host regular expressions takes no request from what protects it, but by a longer
- * expression of its own, or a longer path in another case. Compared are the routes of the same Ingresses with and without the annotation.
+ * expression of its own, or a path of another that is longer and says the request in another case. Compared are the routes of the same Ingresses with and without the annotation.
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { makePair } from '../../test/support/pki.ts';
 import type { Ingress } from '../cluster/objects.ts';
 import type { PathMatch, Route } from '../model/proxy-model.ts';
+import { canonicalPath } from './path-text.ts';
 import { backend, ingress, World } from './testing.ts';
 
 const generated = await makePair(['ingress.local']);
@@ -30,6 +31,7 @@ const CAUSES = [{ [`${PREFIX}/use-regex`]: 'true' }, { [`${PREFIX}/rewrite-targe
 const segments = fc.array(fc.constantFrom('a', 'A', 'b', 'ab', 'a.b'), { maxLength: 2 });
 const plain = fc.tuple(segments, fc.boolean()).map(([all, slash]) => `/${all.join('/')}${slash ? '/' : ''}`);
 const normal = plain.map((path) => path.replaceAll(/\/+/g, '/'));
+const encoded = fc.constantFrom('/%61', '/%61/', '/%61/b', '/%41');
 const odd = fc.constantFrom('/a//', '/a/./b', '/%61/', '/a%2Fb', '/a+b', '/a$', '/a?b', '//', '/(a)');
 const expression = fc.constantFrom('/.*', '/.', '/a.*', '/[ab]', '/(a|b)/', '/\\w', '/b|/a', '/A', '/a/', '/');
 const pathType = fc.constantFrom('Prefix', 'Exact', 'ImplementationSpecific');
@@ -40,7 +42,7 @@ const written = fc.oneof({ arbitrary: normal, weight: 8 }, { arbitrary: odd, wei
 const world = fc
   .record({
     secret: pathsOf(written),
-    open: pathsOf(normal),
+    open: pathsOf(fc.oneof({ arbitrary: normal, weight: 8 }, { arbitrary: encoded, weight: 1 })),
     cause: pathsOf(fc.oneof(normal, expression)),
     annotations: fc.constantFrom(...CAUSES),
     order: fc.shuffledSubarray(['secret', 'open', 'cause'], { minLength: 3 }),
@@ -74,16 +76,24 @@ function takes({ kind, path }: PathMatch, request: string, flags = 'is'): boolea
   return request === path || (kind === 'prefix' && request.startsWith(path === '/' ? path : `${path}/`));
 }
 
-/** Who answers, and by how long a path; `anyCase` where only letters of the other case are taken. */
+/** Whether a path says what is requested, in any case. */
+function says({ path, pathType: type }: TypedPath, request: string): boolean {
+  const [said, asked] = [canonicalPath(path).toLowerCase(), request.toLowerCase()];
+  return asked === said || (type !== 'Exact' && `${asked}/`.startsWith(`${said.replace(/\/$/, '')}/`));
+}
+
+/** Who answers, and by how long a path; `anyCase` where its path says that, but for the case of letters. */
 function answerer(routes: readonly Route[], tenants: readonly Tenant[], request: string) {
   const route = routes.find(({ match }) => takes(match, request));
   const tenant = tenants.find(({ name }) => `${name}/${name}` === route?.origin?.ingress);
   const [, index = ''] = /paths\[(\d+)\]/.exec(route?.origin?.field ?? '') ?? [];
-  const { path = '' } = tenant?.paths[Number(index)] ?? {};
+  const written = tenant?.paths[Number(index)];
+  const path = canonicalPath(written?.path ?? '');
   const said = route?.match.path ?? '';
   return {
     name: tenant?.name,
-    anyCase: route !== undefined && !takes(route.match, request, 's'),
+    anyCase:
+      route !== undefined && !takes(route.match, request, 's') && written !== undefined && says(written, request),
     length: (path === `${said}/` && said !== '/') || route?.match.kind === 'regex' ? path.length : said.length,
   };
 }

@@ -6,7 +6,14 @@ import type { HostName, PathMatch } from '../model/proxy-model.ts';
 import { byMatch, byText, type Claim, type ClaimKey, claimsOn, type LostClaim, settleClaims } from './conflicts.ts';
 import { compareMatches, meantLiterally } from './path.ts';
 import { literalTarget } from './path-rewrite.ts';
-import { literalPattern, matchesItself, patternOf, patternText, withoutDoubleSlashes } from './path-text.ts';
+import {
+  canonicalPath,
+  literalPattern,
+  matchesItself,
+  patternOf,
+  patternText,
+  withoutDoubleSlashes,
+} from './path-text.ts';
 import { narrowed, saidLiterally } from './said-literally.ts';
 import type { ServedIngress } from './served-ingress.ts';
 
@@ -67,11 +74,13 @@ function expressionPaths(claims: readonly Claim[], causes: ReadonlySet<ServedIng
     byExpression,
   );
   const narrow = narrowed(winners, literal.winners, causes);
-  const expressions = inMatchOrder([...winners, ...saidLiterally(winners, literal.winners)]).flatMap((claim) => {
-    const pattern = narrow.get(claim);
-    if (pattern !== undefined) return [{ claim, pattern, rewrites: false }];
-    return [...expressionsOf(claim, winners), ...(causes.has(claim.ingress) ? closedBeside(claim) : [])];
-  });
+  const expressions = inMatchOrder([...winners, ...saidLiterally(winners, literal.winners)], causes).flatMap(
+    (claim) => {
+      const pattern = narrow.get(claim);
+      if (pattern !== undefined) return [{ claim, pattern, rewrites: false }];
+      return [...expressionsOf(claim, winners), ...(causes.has(claim.ingress) ? closedBeside(claim) : [])];
+    },
+  );
   const places = expressions.map(asExpression);
   return { winners, lost: [...lost, ...yielding], places, impossible: [], misread, keyOf: byText };
 }
@@ -140,12 +149,13 @@ function rankOf({ type, closed: isClosed, standsFor }: Claim): number {
  * What stands for a path comes where a path of its text would, but before the expressions that the path itself would come before: these
  * may be wider.
  */
-function inMatchOrder(winners: readonly Claim[]): Claim[] {
+function inMatchOrder(winners: readonly Claim[], causes: ReadonlySet<ServedIngress>): Claim[] {
   const expressions = winners
     .filter(({ path, closed: isClosed, standsFor }) => !isClosed && standsFor === undefined && !matchesItself(path))
     .toSorted(compareExpressions);
   const placeOf = (claim: Claim): Claim => {
     const { path, standsFor } = claim;
+    if (standsFor === undefined && matchesItself(path) && !causes.has(claim.ingress)) return inOneSpelling(claim);
     if (standsFor === undefined || path === '/') return claim;
     const wider = expressions.find((other) => compareExpressions(standsFor, other) < 0);
     return wider !== undefined && compareExpressions(wider, claim) < 0 ? wider : claim;
@@ -154,6 +164,12 @@ function inMatchOrder(winners: readonly Claim[]): Claim[] {
     .map((claim) => ({ claim, rank: placeOf(claim) }))
     .toSorted((a, b) => compareExpressions(a.rank, b.rank) || Number(a.rank === a.claim) - Number(b.rank === b.claim))
     .map(({ claim }) => claim);
+}
+
+/** Who asks for no expressions gets no longer path, and so no earlier place, by how it is spelled. */
+function inOneSpelling(claim: Claim): Claim {
+  const path = canonicalPath(claim.path);
+  return path === claim.path ? claim : { ...claim, path };
 }
 
 /** As `byText`, but a path that does not match itself leaves what it says to others. */

@@ -45,7 +45,7 @@ test.each<[says: string, secret: Change, open: Change, routes: string[]]>([
   ['the root alone', secret('Exact /'), beside('/'), ['/+$ → api', '/ → web', '/ → api']],
   ['an exact path', secret('Exact /b/'), beside('/b/'), ['/b/$ → api', '/b/ → api', '/b/ → web']],
   ['what another says in another case', secret('/B'), beside('/b'), ['/B(?:/|$) → api', '/b → web', '/B → api']],
-  ['what is encoded', secret('/%61/'), beside('/'), ['/%61/ → api', '/a(?:/|$) → api', '/ → web']],
+  ['what is encoded', secret('/%61/'), beside('/'), ['/a(?:/|$) → api', '/%61/ → api', '/ → web']],
 ])('%s', (_, one, open, expected) => {
   expect(routes(open, one, regex)).toEqual(expected);
 });
@@ -82,6 +82,22 @@ test.each([
   ['/a/(b)', '/a/(b)'],
 ])('beside which %s of others is %s', (path, expected) => {
   expect(routes(secret('/a'), beside(path), regex)).toContain(`${expected} → web`);
+});
+
+test('in any case, beside which what another says is no more than that', () => {
+  expect(routes(secret('/A'), beside('Exact /a/b'), regex)).toContain('/a/b$ → web');
+});
+
+test('beside which paths that other addresses may ask for are what they say', () => {
+  const wider = on('wider', { 'denylist-source-range': '10.0.0.0/8' }, 'web:80', 'Exact /a/b');
+  expect(routes(secret('/a'), wider, regex)).toContain('/a/b$ → web');
+});
+
+test.each([
+  ['that another says encoded and exact', secret('/a'), beside('Exact /%61'), ['/a/ → api', '/%61 → web', '/a → api']],
+  ['below what another says encoded', secret('/ab/c'), beside('/%61b'), ['/ab/c → api', '/%61b → web']],
+])('%s', (_, one, open, expected) => {
+  expect(routes(open, one, regex)).toEqual(expected);
 });
 
 test('beside which paths that are protected alike take what begins like them', () => {

@@ -1,6 +1,7 @@
 /** Where paths are regular expressions: what protected ones say literally, and would leave to others. */
+import { PROTECTIVE_POLICIES } from '../model/protective-policies.ts';
 import { byMatch, type Claim } from './conflicts.ts';
-import { literalPattern, matchesItself } from './path-text.ts';
+import { canonicalPath, literalPattern, matchesItself } from './path-text.ts';
 import type { ServedIngress } from './served-ingress.ts';
 
 /**
@@ -27,7 +28,7 @@ export function saidLiterally(winners: readonly Claim[], literal: readonly Claim
 
 /**
  * The expressions of paths that take no more than they say, in any case: of Ingresses that mean no expressions, where another Ingress
- * protects by more what they would take as well. That is below a protected path, and through a `.` anywhere.
+ * protects otherwise what they would take as well. That is below a protected path, and through a `.` anywhere.
  * @param causes the Ingresses that mean expressions
  */
 export function narrowed(
@@ -35,21 +36,42 @@ export function narrowed(
   literal: readonly Claim[],
   causes: ReadonlySet<ServedIngress>,
 ): Map<Claim, string> {
-  const meant = new Map(literal.map((claim) => [byMatch(claim), claim]));
-  const protectors = [...new Set(winners.map(({ ingress }) => ingress))].filter(isProtected);
+  const exact = new Set(literal.map(byMatch));
+  const anywhere = new Set(winners.flatMap(({ ingress }) => protectionOf(ingress) ?? []));
+  const below = protectionsByPath(literal);
   const expressions = new Map<Claim, string>();
-  for (const claim of protectors.length === 0 ? [] : winners) {
+  for (const claim of anywhere.size === 0 ? [] : winners) {
     const { type, path, ingress, closed, literal: says } = claim;
     if (closed || causes.has(ingress) || !matchesItself(path) || !('match' in says)) continue;
     const said = says.match.path;
+    const own = protectionOf(ingress);
     const near = path.includes('.')
-      ? protectors
-      : pathsAbove(said).flatMap((one) => meant.get(`prefix ${one}`)?.ingress ?? []);
-    if (!near.some(({ protectedBy }) => protectedBy.some((key) => !ingress.protectedBy.includes(key)))) continue;
-    const isOfOthers = meant.has(`exact ${said}`) || path.endsWith('/');
+      ? [anywhere]
+      : pathsAbove(said).flatMap((one) => below.get(one.toLowerCase()) ?? []);
+    if (!near.some((protections) => protections.size > Number(own !== undefined && protections.has(own)))) continue;
+    const isOfOthers = exact.has(`exact ${said}`) || path.endsWith('/');
     expressions.set(claim, literalPattern({ type, path: said }, isOfOthers ? [said] : []));
   }
   return expressions;
+}
+
+/** What protects the paths of type Prefix, by the path in lower case: expressions take any case. */
+function protectionsByPath(literal: readonly Claim[]): Map<string, Set<string>> {
+  const byPath = new Map<string, Set<string>>();
+  for (const { ingress, literal: says } of literal) {
+    const protection = protectionOf(ingress);
+    if (protection === undefined || !('match' in says) || says.match.kind !== 'prefix') continue;
+    const path = says.match.path.toLowerCase();
+    byPath.set(path, (byPath.get(path) ?? new Set()).add(protection));
+  }
+  return byPath;
+}
+
+/** Equal for Ingresses that refuse the same requests. */
+function protectionOf(ingress: ServedIngress): string | undefined {
+  if (!isProtected(ingress)) return undefined;
+  const { protectedBy, route } = ingress;
+  return JSON.stringify([protectedBy, PROTECTIVE_POLICIES.map((policy) => route[policy])]);
 }
 
 function isProtected({ protectedBy }: ServedIngress): boolean {
@@ -66,7 +88,8 @@ function pathsAbove(path: string): string[] {
 function rivalsAmong(winners: readonly Claim[]): (path: string, ingress: ServedIngress) => boolean {
   const byKey = new Map<string, Set<ServedIngress>>();
   for (const { path, ingress } of winners) {
-    const key = isPlain(path) ? path.toLowerCase() : String(path.length);
+    const text = matchesItself(path) ? canonicalPath(path) : path;
+    const key = isPlain(text) ? text.toLowerCase() : String(text.length);
     byKey.set(key, (byKey.get(key) ?? new Set()).add(ingress));
   }
   return (path, ingress) =>
