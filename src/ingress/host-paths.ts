@@ -166,10 +166,11 @@ function inMatchOrder(winners: readonly Claim[], causes: ReadonlySet<ServedIngre
     .map(({ claim }) => claim);
 }
 
-/** Who asks for no expressions gets no longer path, and so no earlier place, by how it is spelled. */
+/** Who asks for no expressions gets no earlier place by how its path is spelled, unless that protects it. */
 function inOneSpelling(claim: Claim): Claim {
   const path = canonicalPath(claim.path);
-  return path === claim.path ? claim : { ...claim, path };
+  const isEarlier = path.length > claim.path.length;
+  return path === claim.path || (claim.ingress.protectedBy.length > 0 && !isEarlier) ? claim : { ...claim, path };
 }
 
 /** As `byText`, but a path that does not match itself leaves what it says to others. */

@@ -45,7 +45,7 @@ test.each<[says: string, secret: Change, open: Change, routes: string[]]>([
   ['the root alone', secret('Exact /'), beside('/'), ['/+$ → api', '/ → web', '/ → api']],
   ['an exact path', secret('Exact /b/'), beside('/b/'), ['/b/$ → api', '/b/ → api', '/b/ → web']],
   ['what another says in another case', secret('/B'), beside('/b'), ['/B(?:/|$) → api', '/b → web', '/B → api']],
-  ['what is encoded', secret('/%61/'), beside('/'), ['/a(?:/|$) → api', '/%61/ → api', '/ → web']],
+  ['what is encoded', secret('/%61/'), beside('/'), ['/%61/ → api', '/a(?:/|$) → api', '/ → web']],
 ])('%s', (_, one, open, expected) => {
   expect(routes(open, one, regex)).toEqual(expected);
 });
@@ -98,6 +98,11 @@ test.each([
   ['below what another says encoded', secret('/ab/c'), beside('/%61b'), ['/ab/c → api', '/%61b → web']],
 ])('%s', (_, one, open, expected) => {
   expect(routes(open, one, regex)).toEqual(expected);
+});
+
+test('that is encoded, before an expression that is shorter than what is written', () => {
+  const wild = on('wild', { 'use-regex': 'true' }, 'web:80', '/.*');
+  expect(routes(secret('/%61'), wild)).toEqual(['/%61 → api', '/.* → web']);
 });
 
 test('beside which paths that are protected alike take what begins like them', () => {

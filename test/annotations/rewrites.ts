@@ -72,6 +72,7 @@ export const rewrites: AnnotationTable = {
           { path: '/part', pathType: 'Exact', service: 'other:80' },
           { path: '/both/', pathType: 'Exact', service: 'other:80' },
           { path: '/adm/open', pathType: 'Exact', service: 'other:80' },
+          { path: '/ADM/other', pathType: 'Exact', service: 'other:80' },
           { path: '/a.m/open', pathType: 'Prefix', service: 'other:80' },
         ),
         on(
@@ -175,6 +176,8 @@ export const rewrites: AnnotationTable = {
           '/both/%0a',
           '/adm/open/x',
           '/adm/openx',
+          '/adm/otherx',
+          '/%61dm/OTHERx',
         ].map((path) => ({ url: `http://kept.rewrites.example.com${path}`, status: 403, because: 'it is protected' })),
         ...['/admx', '/x', '/exact/x', '/part', '/par', '/both/', '/adm/open', '/a.m/open', '/a.m/open/x'].map(
           (path) => ({
