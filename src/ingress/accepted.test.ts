@@ -34,7 +34,7 @@ describe('a version that is refused', () => {
   test('says that what it protects is not protected either', () => {
     world.apply(refused({ annotations: { [AUTH_URL]: 'https://auth.example.com' } }));
     expect(world.diagnostics()[0]?.message).toMatch(
-      /; the Ingress is not served, nor protected \(nginx\.ingress\.kubernetes\.io\/auth-url\): wider paths of its hosts answer its requests$/,
+      /; the Ingress is not served, and its auth-url protects nothing: if another Ingress has a wider path on one of its hosts, such as \/, requests are answered there, without that protection$/,
     );
   });
 

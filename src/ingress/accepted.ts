@@ -110,9 +110,9 @@ interface RefusedVersion {
 
 /** As in ingress-nginx it is as if it were not there, what it protects included: other Ingresses of its hosts may answer for it. */
 function refuse({ ingress, readings, refusals }: RefusedVersion): AcceptedIngress {
-  const keys = changedProtections({}, readings).map(({ key }) => key);
-  const open = `, nor protected (${keys.join(', ')}): wider paths of its hosts answer its requests`;
-  const instead = `the Ingress is not served${keys.length > 0 ? open : ''}`;
+  const names = changedProtections({}, readings).map(({ key }) => key.slice(key.indexOf('/') + 1));
+  const open = `, and its ${names.join(', ')} ${names.length === 1 ? 'protects' : 'protect'} nothing: if another Ingress has a wider path on one of its hosts, such as /, requests are answered there, without that protection`;
+  const instead = `the Ingress is not served${names.length > 0 ? open : ''}`;
   return { state: 'refused', ...NOTHING, diagnostics: report(ingress, 'IngressRefused', refusals, instead) };
 }
 

@@ -1,7 +1,8 @@
 import type { Ingress } from '../cluster/objects.ts';
-import type { AnnotationReading } from './annotation-reading.ts';
+import { type AnnotationReading, protectionOf } from './annotation-reading.ts';
 import type { ConfigMapValues } from './config-map/keys.ts';
 import { risks } from './declaration/risk.ts';
+import { isEffective } from './declaration/support.ts';
 import { inspectDeeply } from './deep-inspection.ts';
 import { quote } from './diagnose.ts';
 
@@ -43,16 +44,26 @@ function refuse(reading: AnnotationReading, policy: AcceptancePolicy): Refusal[]
   return reason === undefined ? [] : [{ field: annotationField(reading.key), reason }];
 }
 
-function reasonToRefuse({ name, text, declaration, outcome }: AnnotationReading, policy: AcceptancePolicy) {
+function reasonToRefuse(reading: AnnotationReading, policy: AcceptancePolicy): string | undefined {
+  const { name, text, declaration, outcome } = reading;
   const word = policy['annotation-value-word-blocklist'].find((blocked) => text.includes(blocked));
   if (word !== undefined) return `the value holds ${quote(word)}, which annotation-value-word-blocklist refuses`;
   if (declaration === undefined) return undefined;
   const level = policy['annotations-risk-level'];
   if (risks.indexOf(declaration.risk) > risks.indexOf(level))
-    return `its risk is ${declaration.risk}, and annotations-risk-level allows ${level}`;
+    return `its risk is ${declaration.risk}, above ${level}, which is what annotations-risk-level allows${ifAllowed(reading)}`;
   if (name.endsWith('-snippet') && !policy['allow-snippet-annotations'])
-    return 'snippets are not allowed here (allow-snippet-annotations)';
+    return `snippets are not allowed here (allow-snippet-annotations)${ifAllowed(reading)}`;
   return outcome.kind === 'invalid' && outcome.then === 'refuse' ? outcome.reason : undefined;
+}
+
+/** To allow what is not built is no way out, which whoever reads of a level would try first. */
+function ifAllowed(reading: AnnotationReading): string {
+  const { outcome } = reading;
+  if (outcome.kind !== 'valid' || isEffective(outcome.support)) return '';
+  const then = protectionOf(reading) === undefined ? 'it would have no effect' : 'its paths would answer 503';
+  const why = outcome.support.state === 'refused' ? outcome.support.why : 'not supported yet';
+  return `; to allow it is no help, ${then} (${why})`;
 }
 
 /** The field of an annotation: `metadata.annotations["nginx.ingress.kubernetes.io/app-root"]`. */
