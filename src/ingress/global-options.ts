@@ -115,20 +115,18 @@ const CODES = {
   unsaid: 'LogVariableMissing',
 } as const;
 
+/** What comes of a protective key that cannot be honoured. */
+export const ALL_CLOSED = 'every path of every Ingress answers 503';
+
 function report(ref: ObjectRef, { protective, findings, held }: ConfigMapReading): Diagnostic[] {
-  return findings.map(({ key, kind, reason, instead: stated }) => {
+  return findings.map(({ key, kind, reason, instead: stated, suggestion }) => {
     const field = `data[${quote(key)}]`;
     if (protective.includes(key)) {
-      return diagnose(
-        ref,
-        'error',
-        'ProtectionUnavailable',
-        `${reason}; every path of every Ingress answers 503`,
-        field,
-      );
+      return diagnose(ref, 'error', 'ProtectionUnavailable', `${reason}; ${ALL_CLOSED}`, field);
     }
     const instead = stated ?? (kind === 'invalid' ? 'the default stays in force' : 'it has no effect');
     const severity = held.includes(key) ? 'error' : 'warning';
-    return diagnose(ref, severity, CODES[kind], `${reason}; ${instead}`, field);
+    const hint = suggestion === undefined ? '' : `; did you mean ${suggestion}?`;
+    return diagnose(ref, severity, CODES[kind], `${reason}; ${instead}${hint}`, field);
   });
 }

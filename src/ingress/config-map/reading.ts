@@ -30,6 +30,8 @@ export interface KeyFinding {
   readonly reason: string;
   /** What happens, where it is not what the kind says. */
   readonly instead?: string;
+  /** Of an unknown name: the one that was probably meant. */
+  readonly suggestion?: string;
 }
 
 const entries = Object.entries(configMapKeys) as [ConfigMapKeyName, ConfigMapKey][];
@@ -76,8 +78,7 @@ export function readConfigMap(
     else if (support.state === 'planned') findings.push({ key, kind: 'unsupported', reason: 'not supported yet' });
   }
   for (const key of Object.keys(data)) {
-    if (!Object.hasOwn(configMapKeys, key) && contentOf(data, key) !== undefined)
-      findings.push({ key, kind: 'unknown', reason: unknownReason(key) });
+    if (!Object.hasOwn(configMapKeys, key) && contentOf(data, key) !== undefined) findings.push(unknownKey(key));
   }
   return { values: values as unknown as ConfigMapValues, protective, findings, held, good };
 }
@@ -90,7 +91,7 @@ function decode(text: string, { codec }: ConfigMapKey) {
 
 const nearestName = nearestNameIn(Object.keys(configMapKeys));
 
-function unknownReason(key: string): string {
-  const meant = nearestName(key);
-  return `no key of that name is known${meant === undefined ? '' : `; did you mean ${meant}?`}`;
+function unknownKey(key: string): KeyFinding {
+  const suggestion = nearestName(key);
+  return { key, kind: 'unknown', reason: 'no key of that name is known', ...(suggestion && { suggestion }) };
 }
