@@ -63,7 +63,8 @@ function reportFinding({ annotation, reason, ignored, code, harmless }: Finding,
     key,
     reason,
   );
-  return ignored ? { ...told, ignored: { annotations: [annotation], why: reason } } : told;
+  if (ignored === undefined) return told;
+  return { ...told, ignored: { annotations: [annotation], why: reason, ...(ignored !== true && { parts: ignored }) } };
 }
 
 function reportReading(

@@ -11,7 +11,7 @@ import type { CanaryRules } from './declaration/annotation.ts';
 import { diagnose } from './diagnose.ts';
 import type { HostIndex } from './ingresses-by-host.ts';
 import { canaryReference } from './names.ts';
-import { hostsOf, type IngressDecision } from './served-ingress.ts';
+import { hostsOf, type IngressDecision, type ServedIngress } from './served-ingress.ts';
 
 export interface CanaryContext {
   readonly read: Reader;
@@ -37,7 +37,7 @@ export function resolveCanaries(
     if (cluster === undefined) return [];
     if (isSamePort(cluster, primary)) {
       const message = 'a canary and its primary lead to the same Service port, so it takes no requests';
-      diagnostics.push(diagnose(objectRef('Ingress', ingress.key), 'warning', 'CanaryUnmatched', message, field));
+      diagnostics.push(unmatched(ingress, { message, field, paths: [field] }));
       return [];
     }
     const policy = canaryPolicy(primary.policy ?? {}, ingress.cluster, rules.sticky);
@@ -82,7 +82,18 @@ function isSamePort(a: ClusterReference, b: ClusterReference): boolean {
 export function reportUnmatched(host: HostName, { ingress, type, path, field }: Claim): Diagnostic {
   const of = host === DEFAULT_HOST ? 'without a host' : `of host ${host}`;
   const message = `no other Ingress serves the ${type} path ${path} ${of}, so this canary takes no requests`;
-  return diagnose(objectRef('Ingress', ingress.key), 'warning', 'CanaryUnmatched', message, field);
+  return unmatched(ingress, { message, field, paths: [field] });
+}
+
+/** @param paths the fields of those that take no requests */
+function unmatched(
+  { key }: Pick<ServedIngress, 'key'>,
+  { message, field, paths }: { readonly message: string; readonly field: string; readonly paths: readonly string[] },
+): Diagnostic {
+  return {
+    ...diagnose(objectRef('Ingress', key), 'warning', 'CanaryUnmatched', message, field),
+    ignored: { annotations: 'all', parts: paths, why: message },
+  };
 }
 
 /** Unit per canary: the hosts that nobody serves, so that no other unit could say so. */
@@ -96,13 +107,13 @@ export function deriveLonelyCanaries(
   return engine.derive('lonely-canary', canaries, (key, read) => {
     const served = read(servedIngresses, key)?.served;
     if (served?.canary === undefined) return undefined;
-    const ref = objectRef('Ingress', key);
     const hosts = [...hostsOf(served)].filter((host) => read(byHost, host) === undefined);
     return {
       diagnostics: hosts.map((host) => {
         const message = `no other Ingress serves host ${host}, so this canary takes no requests there`;
-        const field = served.rules.find((rule) => rule.host === host)?.field ?? 'spec.rules';
-        return diagnose(ref, 'warning', 'CanaryUnmatched', message, `${field}.host`);
+        const rules = served.rules.filter((rule) => rule.host === host);
+        const paths = rules.flatMap((rule) => rule.paths.map(({ field }) => field));
+        return unmatched(served, { message, field: `${rules[0]?.field ?? 'spec.rules'}.host`, paths });
       }),
     };
   });

@@ -95,6 +95,9 @@ function conflicts(name: HostName, lost: readonly WantedUse[], reason: string): 
     .filter(({ use }) => use.kind === 'alias')
     .map(({ ingress, use }) => {
       const message = `alias ${name} of host ${use.of} ${reason}; requests to it go there`;
-      return diagnose(objectRef('Ingress', ingress), 'warning', 'AliasConflict', message, 'metadata.annotations');
+      return {
+        ...diagnose(objectRef('Ingress', ingress), 'warning', 'AliasConflict', message, 'metadata.annotations'),
+        ignored: { annotations: ['server-alias'], parts: [name], why: `${name} ${reason}` },
+      };
     });
 }

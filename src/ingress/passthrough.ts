@@ -67,7 +67,7 @@ function unavailable(host: HostName, asking: readonly ServedIngress[], reason: s
   return {
     diagnostics: asking.map(({ key }) => ({
       ...diagnose(objectRef('Ingress', key), 'warning', 'PassthroughUnavailable', message, 'spec.rules'),
-      ignored: { annotations: ['ssl-passthrough'], host, why: reason },
+      ignored: { annotations: ['ssl-passthrough'], parts: [host], why: reason },
     })),
   };
 }

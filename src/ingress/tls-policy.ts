@@ -99,7 +99,7 @@ function asks({ host }: ServedIngress): boolean {
 
 function withoutEffect(ingresses: readonly Age[], host: HostName, reason: string): Diagnostic[] {
   const message = `${reason}; ssl-ciphers and ssl-prefer-server-ciphers are without effect there`;
-  const ignored = { annotations: ['ssl-ciphers', 'ssl-prefer-server-ciphers'], host, why: reason };
+  const ignored = { annotations: ['ssl-ciphers', 'ssl-prefer-server-ciphers'], parts: [host], why: reason };
   return ingresses.map(({ key }) => ({
     ...diagnose(objectRef('Ingress', key), 'warning', 'AnnotationUnsupported', message, 'metadata.annotations'),
     ignored,

@@ -22,11 +22,14 @@ export interface Diagnostic {
   readonly source?: SourcePosition;
 }
 
-/** `annotations`: names without prefix. `host`: they have no effect there; absent: nowhere. `why`: as part of a sentence. */
+/** What has no effect, as a whole or on some of what it is about. */
 export interface Ignored {
-  readonly annotations: readonly string[];
+  /** Names without prefix; `all` of the object. */
+  readonly annotations: readonly string[] | 'all';
+  /** As part of a sentence. */
   readonly why: string;
-  readonly host?: string;
+  /** Hosts, names in `server-alias`, or fields of the paths of a canary, for which there is no effect; absent: for none there is. */
+  readonly parts?: readonly string[];
 }
 
 /** `line` and `column` count from 1. */
@@ -52,7 +55,7 @@ export const diagnosticCodes = {
   ApiServerUnavailable: 'The API server does not answer; what was read before stays in force.',
   ApiServerRefuses: 'The API server refuses to list or watch a kind; the message says what to grant.',
   // Ingress
-  IngressesMissing: '`check` was given no Ingress at all.',
+  IngressesMissing: '`check` was given no Ingress at all, or none that is ours.',
   IngressClassForeign: 'The Ingress belongs to another class and is not served.',
   ConfigMapNotNamed:
     'A ConfigMap looks like that of the controller, and no `--configmap` names it, so it has no effect.',

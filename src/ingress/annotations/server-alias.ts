@@ -31,15 +31,20 @@ export const serverAlias = annotationFeature({
   apply({ 'server-alias': texts }) {
     if (texts === undefined) return {};
     const aliases = new Set<HostName>();
-    const warnings: Finding[] = [];
+    const leftOut: Finding[] = [];
     for (const text of texts) {
       const parsed = parseAlias(text, aliases);
       if ('host' in parsed) aliases.add(parsed.host);
-      else warnings.push({ annotation: 'server-alias', reason: `${quote(text)} ${parsed.reason}; it is left out` });
+      else leftOut.push(leftOutFinding(text, parsed.reason));
     }
-    return { ...(aliases.size > 0 && { host: { aliases: [...aliases] } }), warnings };
+    return { ...(aliases.size > 0 && { host: { aliases: [...aliases] } }), warnings: leftOut };
   },
 });
+
+function leftOutFinding(text: string, why: string): Finding {
+  const reason = `${quote(text)} ${why}; it is left out`;
+  return { annotation: 'server-alias', code: 'AnnotationInvalid', reason, ignored: [text] };
+}
 
 /** `before`: those that count already. */
 function parseAlias(text: string, before: ReadonlySet<HostName>): ReturnType<typeof parseHost> {

@@ -108,8 +108,8 @@ export interface Finding {
   readonly reason: string;
   /** If absent `AnnotationIgnored` of what is ignored, else `AnnotationInvalid`. */
   readonly code?: DiagnosticCode;
-  /** The annotation has no effect at all. */
-  readonly ignored?: true;
+  /** The annotation has no effect at all, or not for these items of its value. */
+  readonly ignored?: true | readonly string[];
   /** Worth knowing, and no more: a warning otherwise. */
   readonly harmless?: true;
 }
