@@ -153,8 +153,8 @@ describe('check', () => {
       'canary cors-max-age': 'ignored',
       'canary enable-cors': 'ignored',
       'canary auth-url': 'ignored',
-      'canary canary': 'honoured',
-      'canary canary-weight': 'honoured',
+      'canary canary': 'ignored',
+      'canary canary-weight': 'ignored',
       'shared cors-allow-origin': 'invalid',
       'shared cors-max-age': 'honoured',
       'shared enable-cors': 'honoured',
@@ -194,6 +194,116 @@ describe('check', () => {
     ]);
   });
 
+  test('says that no Ingress is ours', async () => {
+    const foreign = { ...ingress('a', {}), spec: { ingressClassName: 'theirs' } };
+    const without = { ...ingress('b', {}), spec: {} };
+    const all = [foreign, without].map((one) => JSON.stringify(one));
+    const { code, stdout } = await checkText(all.join('\n---\n'), '--output', 'json', '--fail-on', 'warning');
+    expect(code).toBe(1);
+    const { findings } = JSON.parse(stdout) as CheckReport;
+    expect(findings).toEqual([
+      {
+        severity: 'warning',
+        code: 'IngressesMissing',
+        message: expect.stringMatching(
+          /^none of the 2 Ingresses is ours, so nothing is served: IngressClass "theirs" does not exist; .*; and 1 other reason, said at each$/,
+        ),
+      },
+    ]);
+    const withOurs = [...all, JSON.stringify(ingress('c', {}))].join('\n---\n');
+    expect(await checkText(withOurs, '--fail-on', 'warning')).toMatchObject({ code: 0 });
+  });
+
+  test.each([
+    ['global-auth-url', 'https://auth.example.com/verify'],
+    ['enable-modsecurity', 'true'],
+    ['block-cidrs', 'foo'],
+    ['whitelist-source-range', '10.0.0.0/8,foo'],
+  ])('calls everything closed with %s %j in the ConfigMap', async (key, value) => {
+    const config = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'config' }, data: { [key]: value } };
+    const text = [ingress('a', {}), config].map((one) => JSON.stringify(one)).join('\n---\n');
+    const [inText, inJson, inMarkdown, inSarif] = await Promise.all(
+      ['text', 'json', 'markdown', 'sarif'].map(async (output) => {
+        const { stdout } = await checkText(text, '--configmap', 'default/config', '--output', output);
+        return stdout;
+      }),
+    );
+    expect(inText).toMatch(/^Ingress default\/a: closed$/m);
+    expect(inText).toMatch(/^1 Ingress: 1 closed$/m);
+    const report = JSON.parse(inJson ?? '') as CheckReport;
+    expect(report.ingresses[0]?.state).toBe('closed');
+    expect(report.configMap?.keys[0]?.note).toMatch(/; every path of every Ingress answers 503$/);
+    expect(inMarkdown).toMatch(/^\| `default\/a` \| closed \|/m);
+    expect(inSarif).toContain('every path of every Ingress answers 503');
+  });
+
+  test('says which names of server-alias count, and which canaries take no requests', async () => {
+    const at = (name: string, host: string, path: string, annotations: Readonly<Record<string, string>>) => {
+      const backend = { service: { name, port: { number: 80 } } };
+      const rules = [{ host, http: { paths: [{ path, pathType: 'Prefix', backend }] } }];
+      return { ...ingress(name, annotations), spec: { ingressClassName: 'nginx', rules } };
+    };
+    const canary = { canary: 'true', 'canary-weight': '5' };
+    const services = ['web', 'used'].map((name) => ({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name },
+      spec: { ports: [{ port: 80 }] },
+    }));
+    const all = [
+      ...services,
+      at('web', 'web.example.com', '/', {}),
+      at('lost', 'lost.example.com', '/', { 'server-alias': 'web.example.com' }),
+      at('part', 'part.example.com', '/', { 'server-alias': 'a.example.com,web.example.com,b.example.com,~^x$' }),
+      at('none', 'none.example.com', '/', { 'server-alias': '~^x$' }),
+      at('used', 'web.example.com', '/', canary),
+      at('elsewhere', 'web.example.com', '/elsewhere', canary),
+      at('lonely', 'lonely.example.com', '/', canary),
+    ];
+    const { stdout } = await checkText(all.map((one) => JSON.stringify(one)).join('\n---\n'), '--output', 'json');
+    const { ingresses, absent } = JSON.parse(stdout) as CheckReport;
+    const said = Object.fromEntries(
+      ingresses.map(({ ingress: key, annotations }) => [key, annotations.map(({ state, note }) => [state, note])]),
+    );
+    expect(said).toEqual({
+      'default/web': [],
+      'default/lost': [['ignored', 'web.example.com is a host of Ingress default/web']],
+      'default/part': [
+        [
+          'approximated',
+          'what counts: a.example.com, b.example.com; what does not, as the findings say: ~^x$, web.example.com',
+        ],
+      ],
+      'default/none': [['invalid', expect.stringContaining('"~^x$" is an expression')]],
+      'default/used': [
+        ['honoured', undefined],
+        ['honoured', undefined],
+      ],
+      'default/elsewhere': Array(2).fill(['ignored', expect.stringContaining('serves the prefix path /elsewhere')]),
+      'default/lonely': Array(2).fill(['ignored', expect.stringContaining('serves host lonely.example.com')]),
+    });
+    // The Services that are there have no EndpointSlices, but no Service has one.
+    expect(absent.map(({ code }) => code)).not.toContain('ServiceWithoutEndpoints');
+    const slice = {
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      metadata: { name: 'x', labels: { 'kubernetes.io/service-name': 'x' } },
+      addressType: 'IPv4',
+      endpoints: [],
+    };
+    const more = await checkText([...all, slice].map((one) => JSON.stringify(one)).join('\n---\n'));
+    expect(more.stdout).toContain('Service default/web: no endpoint of port 80 is ready');
+  });
+
+  test('says why an Ingress is refused at the annotation, and that to allow it is no help', async () => {
+    const { stdout } = await check();
+    expect(stdout).toMatch(
+      /^ {2}refused {6}configuration-snippet: .*\(its risk is Critical, above High, .*; to allow it is no help, its paths would answer 503 /m,
+    );
+    expect(stdout).not.toContain('Differences from ingress-nginx:\n  configuration-snippet');
+    expect(stdout).toMatch(/^ {2}unknown {6}no-such-key: "1"$/m);
+  });
+
   test('says of each Ingress and each key what becomes of it', async () => {
     const { code, stdout } = await check('--output', 'json');
     const report = JSON.parse(stdout) as CheckReport;
@@ -204,7 +314,7 @@ describe('check', () => {
       Object.fromEntries(annotations.map((key) => [key.name, key.state])),
     ]);
     expect(states).toEqual([
-      ['default/guarded', 'refused', { 'auth-url': 'planned', 'configuration-snippet': 'planned' }],
+      ['default/guarded', 'refused', { 'auth-url': 'planned', 'configuration-snippet': 'refused' }],
       ['default/other', 'not ours', {}],
       [
         'default/web',

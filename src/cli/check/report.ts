@@ -3,11 +3,13 @@ import type { ClusterState } from '../../cluster/cluster-state.ts';
 import { type AnnotationReading, protectionOf, readAnnotations } from '../../ingress/annotation-reading.ts';
 import type { Build, BuildOptions } from '../../ingress/build.ts';
 import { type ConfigMapKeyName, configMapKeys } from '../../ingress/config-map/keys.ts';
-import { readConfigMap } from '../../ingress/config-map/reading.ts';
+import { type ConfigMapReading, readConfigMap } from '../../ingress/config-map/reading.ts';
 import { type ProxyName, supportOf } from '../../ingress/declaration/support.ts';
+import { ALL_CLOSED } from '../../ingress/global-options.ts';
 import type { Diagnostic, DiagnosticCode } from '../../model/diagnostic.ts';
-import { type ObjectKey, objectKey, objectRef } from '../../model/object-ref.ts';
+import { type ObjectKey, objectKey } from '../../model/object-ref.ts';
 import { keyFindings } from './key-findings.ts';
+import { wholeFindings } from './whole-findings.ts';
 
 /**
  * `invalid`: the value cannot be read, or not all of it. `ignored`: it has no effect beside what else is there. `removed`: ingress-nginx
@@ -90,9 +92,11 @@ const CLOSED = 'what it protects answers 503';
 const RANKS = { error: 0, warning: 1, info: 2 } as const;
 
 export function checkReport(world: CheckedWorld): CheckReport {
-  const { state, options, diagnostics, fromFolder } = world;
+  const { state, options, diagnostics } = world;
   const { proxy, annotationsPrefix, configMap } = options;
-  const states = statesOf(world);
+  const data = configMap === undefined ? undefined : state.configMaps.get(configMap)?.data;
+  const global = data && readConfigMap(data, proxy);
+  const states = statesOf(world, (global?.protective.length ?? 0) > 0);
   const findingOf = keyFindings(world);
   const readings = new Map<ObjectKey, readonly AnnotationReading[]>();
   const broken = brokenIngresses(diagnostics);
@@ -112,19 +116,17 @@ export function checkReport(world: CheckedWorld): CheckReport {
     );
     return { ingress: key, state: ingressState, annotations: reports };
   });
-  const data = configMap === undefined ? undefined : state.configMaps.get(configMap)?.data;
-  const sorted = [
-    ...diagnostics,
-    ...(configMap === undefined ? unnamedConfigMaps(state) : []),
-    ...(ingresses.length === 0 ? [noIngresses(fromFolder)] : []),
-  ].toSorted((a, b) => RANKS[a.severity] - RANKS[b.severity] || comparePlace(a, b));
-  const isAbsent = ({ code }: Diagnostic) => fromFolder && ABSENT.has(code);
+  const isAbsent = ({ code }: Diagnostic) => world.fromFolder && ABSENT.has(code);
+  const sorted = [...diagnostics.filter(isWorthTelling(world)), ...wholeFindings(world, ingresses)].toSorted(
+    (a, b) => RANKS[a.severity] - RANKS[b.severity] || comparePlace(a, b),
+  );
   const findings = sorted.filter((diagnostic) => !isAbsent(diagnostic));
   return {
     proxy,
     ingresses,
     ...(configMap !== undefined &&
-      data !== undefined && { configMap: { name: configMap, keys: configMapReports(data, proxy) } }),
+      data !== undefined &&
+      global !== undefined && { configMap: { name: configMap, keys: configMapReports(data, global, proxy) } }),
     findings,
     absent: sorted.filter(isAbsent),
     quirks: quirksOf([...readings.values()]),
@@ -132,24 +134,10 @@ export function checkReport(world: CheckedWorld): CheckReport {
   };
 }
 
-/** It looks like success, and is more often a wrong folder. */
-function noIngresses(fromFolder: boolean): Diagnostic {
-  const where = fromFolder ? 'among the manifests' : 'in what was read of the cluster';
-  return {
-    severity: 'warning',
-    code: 'IngressesMissing',
-    message: `there is no Ingress ${where}, so nothing was checked`,
-  };
-}
-
-/** ConfigMaps that hold keys of ours, and are not read because nobody has named one. */
-function unnamedConfigMaps({ configMaps }: ClusterState): Diagnostic[] {
-  return [...configMaps.keys()].toSorted().flatMap((key): Diagnostic[] => {
-    const known = Object.keys(configMaps.get(key)?.data ?? {}).filter((name) => Object.hasOwn(configMapKeys, name));
-    if (known.length === 0) return [];
-    const message = `it holds ${known.slice(0, 3).join(', ')}${known.length > 3 ? ' and more' : ''} like that of the controller; --configmap ${key} lets it count`;
-    return [{ severity: 'warning', code: 'ConfigMapNotNamed', ref: objectRef('ConfigMap', key), message }];
-  });
+/** Nobody keeps EndpointSlices in files: where there is none at all, that each Service has none says nothing. */
+function isWorthTelling({ state, fromFolder }: CheckedWorld): (diagnostic: Diagnostic) => boolean {
+  const [slice] = fromFolder ? state.endpointSlices.keys() : [''];
+  return ({ code }) => slice !== undefined || code !== 'ServiceWithoutEndpoints';
 }
 
 /** In the order of the files; equal places stay in the order in which they came. */
@@ -166,7 +154,11 @@ function brokenIngresses(diagnostics: readonly Diagnostic[]): ObjectKey[] {
   );
 }
 
-function statesOf({ build, diagnostics }: CheckedWorld): (key: ObjectKey) => IngressReport['state'] {
+/** @param allClosed whether the ConfigMap closes every path. */
+function statesOf(
+  { build, diagnostics }: CheckedWorld,
+  allClosed: boolean,
+): (key: ObjectKey) => IngressReport['state'] {
   const by = (...codes: readonly DiagnosticCode[]) =>
     new Set(
       diagnostics.flatMap(({ code, ref }) => (ref?.kind === 'Ingress' && codes.includes(code) ? [objectKey(ref)] : [])),
@@ -175,10 +167,10 @@ function statesOf({ build, diagnostics }: CheckedWorld): (key: ObjectKey) => Ing
   const held = by('IngressHeld');
   return (key) => {
     if (foreign.has(key)) return 'not ours';
-    if (held.has(key)) return 'held';
     const served = build.servedIngresses.get(key)?.served;
     if (served === undefined) return 'refused';
-    return served.protections.length > 0 ? 'closed' : 'served';
+    if (held.has(key) && !allClosed) return 'held';
+    return allClosed || served.protections.length > 0 ? 'closed' : 'served';
   };
 }
 
@@ -200,8 +192,12 @@ function keyReport(reading: AnnotationReading, isRefused: boolean): KeyReport {
     case 'legacy':
       return report('removed', outcome.advice);
     case 'unknown':
-      return report('unknown', outcome.suggestion === undefined ? undefined : `did you mean ${outcome.suggestion}?`);
+      return report('unknown', didYouMean(outcome.suggestion).note);
   }
+}
+
+function didYouMean(name: string | undefined): Pick<KeyReport, 'note'> {
+  return name === undefined ? {} : { note: `did you mean ${name}?` };
 }
 
 function reportOf({ key, text }: AnnotationReading, state: KeyState, note?: string): KeyReport {
@@ -210,18 +206,22 @@ function reportOf({ key, text }: AnnotationReading, state: KeyState, note?: stri
   return { name, value: text, state, ...(note !== undefined && { note }) };
 }
 
-function configMapReports(data: Readonly<Record<string, string>>, proxy: ProxyName): KeyReport[] {
-  const { findings, values } = readConfigMap(data, proxy);
+function configMapReports(
+  data: Readonly<Record<string, string>>,
+  { findings, values, protective }: ConfigMapReading,
+  proxy: ProxyName,
+): KeyReport[] {
   return Object.entries(data)
     .filter(([, value]) => value.trim() !== '')
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]): KeyReport => {
       const finding = findings.find(({ key }) => key === name);
-      if (finding?.kind === 'unknown') return { name, value, state: 'unknown' };
-      if (finding?.kind === 'invalid') return { name, value, state: 'invalid', note: finding.reason };
+      if (finding?.kind === 'unknown') return { name, value, state: 'unknown', ...didYouMean(finding.suggestion) };
+      const reason = finding && `${finding.reason}${protective.includes(name) ? `; ${ALL_CLOSED}` : ''}`;
+      if (finding?.kind === 'invalid' && reason) return { name, value, state: 'invalid', note: reason };
       const key = name as ConfigMapKeyName;
       const support = supportOf(configMapKeys[key][proxy], values[key]);
-      const note = support.state === 'approximated' ? support.how : finding?.reason;
+      const note = support.state === 'approximated' ? support.how : reason;
       return { name, value, state: support.state, ...(note !== undefined && support.state !== 'honoured' && { note }) };
     });
 }

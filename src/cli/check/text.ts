@@ -7,7 +7,9 @@ export function checkText(report: CheckReport): string {
   const { proxy, ingresses, configMap, findings, absent, quirks } = report;
   const lines: string[] = [];
   for (const { ingress, state, annotations } of ingresses) {
-    lines.push(`Ingress ${ingress}: ${state}`, ...annotations.map(keyLine));
+    // What is not served meets no differences: what is to be said of its annotations stands with them.
+    const line = state === 'refused' ? keyLineWithNote : keyLine;
+    lines.push(`Ingress ${ingress}: ${state}`, ...annotations.map(line));
   }
   if (configMap !== undefined) lines.push(`ConfigMap ${configMap.name}`, ...configMap.keys.map(keyLine));
   lines.push(
@@ -30,25 +32,31 @@ export function checkText(report: CheckReport): string {
   return `${[...lines, '', ...totalLines(report), `Proxy: ${proxy}`].map(visible).join('\n')}\n`;
 }
 
-function keyLine({ name, value, state, note }: KeyReport): string {
-  const shown = note === undefined || isOfName(state) ? '' : ` (${note})`;
-  return `  ${state.padEnd(12)} ${name}: ${shorten(value)}${shown}`;
+function keyLine({ note, ...key }: KeyReport): string {
+  return keyLineWithNote(note === undefined || isOfName(key.state) ? key : { ...key, note });
 }
 
-/** Whether what is to be said is the same for all values of a name, so that once is enough. */
+function keyLineWithNote({ name, value, state, note }: KeyReport): string {
+  return `  ${state.padEnd(12)} ${name}: ${shorten(value)}${note === undefined ? '' : ` (${note})`}`;
+}
+
+/** Whether what is to be said is the same for most values of a name, so that once is enough. */
 function isOfName(state: KeyState): boolean {
   return state === 'approximated' || state === 'refused';
 }
 
 function differences({ ingresses, configMap }: CheckReport): string[] {
-  const counts = new Map<string, { readonly key: KeyReport; readonly count: number }>();
-  for (const key of ingresses.flatMap(({ annotations }) => annotations)) {
-    if (isOfName(key.state)) counts.set(key.name, { key, count: (counts.get(key.name)?.count ?? 0) + 1 });
-  }
+  const met = ingresses
+    .filter(({ state }) => state !== 'refused')
+    .flatMap(({ annotations }) => annotations.filter(({ state }) => isOfName(state)));
   return [
-    ...[...counts]
+    ...[...Map.groupBy(met, ({ name, note = '' }) => `${name} ${note}`)]
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, { key, count }]) => `${name} (${countOf(count, 'Ingress', 'Ingresses')}): ${key.note ?? ''}`),
+      .flatMap(([, [first, ...more]]) =>
+        first === undefined
+          ? []
+          : [`${first.name} (${countOf(1 + more.length, 'Ingress', 'Ingresses')}): ${first.note ?? ''}`],
+      ),
     ...(configMap?.keys ?? [])
       .filter(({ state }) => isOfName(state))
       .map(({ name, note = '' }) => `${name} (ConfigMap): ${note}`),
