@@ -2,6 +2,7 @@ import type {
   envoy_config_accesslog_v3_AccessLog as AccessLog,
   envoy_config_accesslog_v3_AccessLogFilter as AccessLogFilter,
 } from '../gen/messages.ts';
+import { missingTexts } from '../model/missing-in-log.ts';
 import type { StreamListener } from '../model/proxy-model.ts';
 import type { RequestLog, TextPattern } from '../model/settings.ts';
 import type { StreamLogFormat } from '../model/stream-log-format.ts';
@@ -24,7 +25,10 @@ export function streamAccessLog(format: StreamLogFormat, listener: Omit<StreamLi
 
 /** One line for each request. */
 export function accessLog({ format, escape: how, skip }: RequestLog): AccessLog {
-  const line = format.map((part) => (typeof part === 'string' ? literal(part) : logOperator(part, how))).join('');
+  const missing = missingTexts(format, how);
+  const line = format
+    .map((part, index) => (typeof part === 'string' ? literal(part) : logOperator(part, how, missing[index] ?? '')))
+    .join('');
   return { ...stdoutLog(line, how === 'default'), filter: isLogged(skip) };
 }
 

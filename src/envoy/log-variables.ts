@@ -17,7 +17,7 @@ type Form =
   | { readonly cel: string; readonly when?: string; readonly client?: true; readonly followedBy?: string };
 
 /** @see https://www.envoyproxy.io/docs/envoy/v1.40.0/intro/arch_overview/advanced/attributes */
-const WAS_SENT = "upstream.address != ''";
+const WAS_SENT = 'has(upstream.address)';
 const HAS_CLUSTER = 'has(xds.cluster_name)';
 
 /** Whatever a request says of itself. */
@@ -76,6 +76,7 @@ const FORMS: { readonly [N in LogVariable['variable']]: Form | ((argument: strin
     when: `'${INGRESS_METADATA}' in xds.route_metadata.filter_metadata`,
   },
   is_args: { cel: "request.query == '' ? '' : '?'" },
+  literal_dollar: { operator: '$' },
   msec: { operator: '%START_TIME(%s.%3f)%' },
   namespace: { cel: `${CLUSTER}.split('/')[0]`, when: HAS_CLUSTER },
   other: MISSING,
@@ -139,16 +140,18 @@ const FORMS: { readonly [N in LogVariable['variable']]: Form | ((argument: strin
   upstream_http: (name) => responseHeader(headerName(name)),
   upstream_response_length: { cel: 'string(response.size)', when: WAS_SENT },
   upstream_response_time: { cel: seconds('response.backend_latency'), when: 'has(response.backend_latency)' },
-  upstream_status: { cel: 'string(response.code)', when: WAS_SENT },
+  upstream_status: { cel: 'string(response.code)', when: `${WAS_SENT} && has(response.code)` },
   uri: { cel: 'request.url_path', client: true },
 };
 
-/** The text of a format of Envoy for a variable. */
-export function logOperator({ variable, argument = '' }: LogVariable, how: LogEscape): string {
+/**
+ * The text of a format of Envoy for a variable.
+ * @param instead what is written where it is missing
+ */
+export function logOperator({ variable, argument = '' }: LogVariable, how: LogEscape, instead: string): string {
   const written = FORMS[variable];
   const form = typeof written === 'function' ? written(argument) : written;
   if ('operator' in form) return form.operator;
-  const instead = how === 'default' ? '-' : '';
   if ('missing' in form) return instead;
   return (
     conditional({ ...form, cel: form.client ? escaped(form.cel, how) : form.cel }, instead) + (form.followedBy ?? '')

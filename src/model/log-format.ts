@@ -30,6 +30,7 @@ export const logVariableNames = [
   'https',
   'ingress_name',
   'is_args',
+  'literal_dollar',
   'msec',
   'namespace',
   'pass_access_scheme',
@@ -126,6 +127,8 @@ export type ParsedFormat<V> = { readonly value: readonly (string | V)[] } | { re
 /** A line of the log is made for each request, and each variable in it takes the proxy some microseconds. */
 const MAX_LENGTH = 16_384;
 const MAX_ARGUMENT = 128;
+/** Characters on either side of what is wrong. */
+const SHOWN = 16;
 
 /** @param variableOf `undefined` for a name that is not known */
 export function parseFormat<V>(text: string, variableOf: (name: string) => V | undefined): ParsedFormat<V> {
@@ -133,8 +136,12 @@ export function parseFormat<V>(text: string, variableOf: (name: string) => V | u
   const parts: (string | V)[] = [];
   const unknown = new Set<string>();
   let end = 0;
-  for (const match of text.matchAll(/\$(?:\{(\w+)\}|(\w+))/g)) {
+  for (const match of text.matchAll(/\$(?:\{(\w+)\}|(\w*))/g)) {
     const name = match[1] ?? match[2] ?? '';
+    if (name === '') {
+      const shown = text.slice(Math.max(0, match.index - SHOWN), match.index + SHOWN);
+      return { reason: `holds a "$" without the name of a variable behind it, which nginx refuses: ${shown}` };
+    }
     const variable = variableOf(name);
     if (variable === undefined) {
       unknown.add(`$${name}`);

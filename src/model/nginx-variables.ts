@@ -61,7 +61,6 @@ const OF_SOME_NGINX = [
   'is_request_port',
   'limit_conn_status',
   'limit_req_status',
-  'literal_dollar',
   'location_path',
   'loggable',
   'modern_browser',

@@ -1,4 +1,5 @@
 import { isUnsaid, type LogEscape, type LogFormat, namesIngress } from '../model/log-format.ts';
+import { missingTexts } from '../model/missing-in-log.ts';
 import type { LogSettings } from '../model/settings.ts';
 import { isUnsaidOfStream, namesService, type StreamLogFormat } from '../model/stream-log-format.ts';
 import { mapKey } from './blocked.ts';
@@ -36,11 +37,13 @@ const OF_LINES: ReadonlySet<string> = new Set([
 
 function expanded(format: LogFormat, escaping: LogEscape): Expanded {
   const names: Readonly<Record<string, string>> = escaping === 'none' ? ON_ONE_LINE : {};
+  const missing = missingTexts(format, escaping);
   return new Expanded(
-    format.map((part) => {
+    format.map((part, index) => {
       if (typeof part === 'string') return part;
       const { variable, argument = '' } = part;
-      if (isUnsaid(part, 'nginx')) return escaping === 'default' ? '-' : '';
+      if (isUnsaid(part, 'nginx')) return missing[index] ?? '';
+      if (variable === 'literal_dollar') return '$';
       if (variable === 'other') return escaping === 'none' && OF_LINES.has(argument) ? '' : { variable: argument };
       return {
         variable: argument === '' ? (names[variable] ?? variable) : `${variable}_${argument.toLowerCase()}`,

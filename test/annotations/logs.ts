@@ -282,6 +282,45 @@ export const logTables: readonly AnnotationTable[] = [
     },
   ),
   logs(
+    'numbers in JSON',
+    {
+      'log-format-upstream': '{"id":"$req_id","n":$connection_requests,"city":$geoip2_city,"cost":"5$literal_dollar"}',
+      'log-format-escape-json': 'true',
+    },
+    {
+      'ConfigMap log-format-escape-json': {
+        good: [
+          {
+            title: 'what cannot be said is null',
+            run: async (ports) => {
+              const { n, ...others } = await fieldsOf(ports, { url: `http://plain.${DOMAIN}/` });
+              return { ...others, isNumberOrNull: n === null || Number(n) > 0 };
+            },
+            expected: { id: 'ID', city: null, cost: '5$', isNumberOrNull: true },
+          },
+        ],
+        default: [],
+      },
+    },
+  ),
+  logs(
+    'a dollar sign that names nothing',
+    { 'log-format-upstream': '$req_id "5$$"' },
+    {
+      'ConfigMap log-format-upstream': {
+        good: [],
+        bad: [
+          {
+            title: 'the default holds',
+            run: async (ports) => (await lineOf(ports, { url: `http://plain.${DOMAIN}/` }))?.includes('"GET / HTTP/1.1" 200'),
+            expected: true,
+          },
+        ],
+        default: [],
+      },
+    },
+  ),
+  logs(
     'what nginx has',
     { 'log-format-upstream': '$req_id|$proxy_protocol_addr|$otel_span_id|$geoip_org|$server_port$sent_trailer_x|' },
     {

@@ -82,7 +82,7 @@ export const logKeys = configMapKeys({
     ...both,
     codec: boolean,
     default: false,
-    summary: 'Whether values are escaped as JSON wants it; what is missing is written as nothing.',
+    summary: 'Whether values are escaped as JSON wants it. What is missing is written as nothing; outside of double quotes in a format that is JSON as `null`, where nginx leaves nothing and so no JSON.',
     example: 'true',
   },
   'log-format-escape-none': {
