@@ -4,7 +4,7 @@ import { configMapGroups } from '../src/ingress/config-map/keys.ts';
 import type { AnnotationKey } from '../src/ingress/declaration/annotation.ts';
 import type { ConfigMapKey } from '../src/ingress/declaration/config-map-key.ts';
 import { type ProxyName, proxyNames, type Support } from '../src/ingress/declaration/support.ts';
-import { logVariables, UNSAID } from '../src/model/log-format.ts';
+import { logVariables, shownName, UNSAID } from '../src/model/log-format.ts';
 import { nginxVariables } from '../src/model/nginx-variables.ts';
 import { streamLogVariableNames } from '../src/model/stream-log-format.ts';
 
@@ -86,7 +86,7 @@ const WHEN_INVALID = { refuse: 'refused', deny: '503', default: 'default', 'drop
 
 function annotationRow(name: string, key: AnnotationKey): string {
   const older = key.alias === undefined ? '' : ` (older name: \`${key.alias}\`)`;
-  const standard = key.configMap === undefined ? code(key.default) : `ConfigMap \`${key.configMap}\``;
+  const standard = key.configMap === undefined ? shownDefault(key.default, key) : `ConfigMap \`${key.configMap}\``;
   return row([
     `\`${name}\`${key.protects === undefined ? '' : ' \\*'}`,
     `${key.summary}${older}${key.quirk === undefined ? '' : ` ${key.quirk}`}`,
@@ -133,7 +133,7 @@ function configMapRow(name: string, key: ConfigMapKey): string {
     `\`${name}\`${key.protects === undefined ? '' : ' \\*'}`,
     key.summary,
     key.codec.expects,
-    code(key.shownDefault ?? String(key.default)),
+    shownDefault(key.shownDefault ?? String(key.default), key),
     code(key.example),
     supportText(key.envoy),
     supportText(key.nginx),
@@ -153,6 +153,10 @@ function figures(coverage: (proxy: ProxyName) => Coverage): string[] {
 function supportText(support: Support): string {
   if (support.state === 'approximated') return `approximated: ${support.how}`;
   return support.state === 'refused' ? `refused: ${support.why}` : support.state;
+}
+
+function shownDefault(text: string | undefined, { defaultInWords }: { readonly defaultInWords?: true }): string {
+  return defaultInWords && text !== undefined ? text : code(text);
 }
 
 function code(text: string | undefined): string {
@@ -198,29 +202,42 @@ export function logVariablesPage(): string {
     '# Variables of log formats',
     '',
     'What `log-format-upstream` and `log-format-stream` of the [ConfigMap](configmap.md) may hold beside text: variables of nginx and of',
-    'ingress-nginx, by the names that they have there. A format with any other is refused, as nginx refuses it, with the names of all that',
-    'are not known, and the default stays. What a proxy cannot say of a request is written as missing: as `-`, or as nothing with',
-    '`log-format-escape-json` and `log-format-escape-none`.',
+    'ingress-nginx, by the names that they have there. Every variable on this page is accepted, also those that a proxy cannot say. A',
+    'format with any other variable, or with a `$` that no name follows, is refused, as nginx refuses it: a [Diagnostic](diagnostics.md)',
+    'names what is wrong, and the default stays.',
     '',
-    'What it can say of no request at all a [Diagnostic](diagnostics.md) names (`LogVariableMissing`).',
+    '## What is missing',
     '',
-    ...listed('log-format-upstream', logVariables),
-    ...proxyNames.map((proxy) => `Missing on ${PROXY_TITLES[proxy]}: ${spelt(UNSAID[proxy])}.`),
+    'Where a request has no value for a variable, `-` is written, or nothing with `log-format-escape-json` and `log-format-escape-none`. So',
+    'it is for every request where the proxy cannot say the variable at all; the Diagnostic `LogVariableMissing` then names it.',
     '',
-    'Beside them these, which nginx writes and Envoy cannot say:',
+    'Lines of JSON stay JSON: with `log-format-escape-json`, in a format that is JSON once there is a value for each variable, `null` is',
+    'written for what is missing outside of double quotes. `{"reqs":$connection_requests,"agent":"$http_user_agent"}` becomes',
+    '`{"reqs":null,"agent":""}` on Envoy. nginx by itself leaves out what one request has not, such as `$upstream_status` without a',
+    'backend; there `null` stands only for what it can say of no request.',
+    '',
+    '## log-format-upstream',
+    '',
+    'On Envoy `$uri` and `$document_uri` are percent-encoded, as the path was sent (`/caf%C3%A9`); nginx writes them decoded (`/café`).',
+    '`$literal_dollar` is a dollar sign.',
+    '',
+    spelt(logVariables),
+    '',
+    ...proxyNames.map((proxy) => `Always missing on ${PROXY_TITLES[proxy]}: ${spelt(UNSAID[proxy].map(shownName))}.`),
+    '',
+    'Accepted too, written by nginx, and always missing on Envoy:',
     '',
     spelt(nginxVariables.every),
     '',
-    'And these of newer nginx, of modules, and of the template of ingress-nginx, which no proxy here can say:',
+    'Accepted too, and always missing on Envoy and on nginx (variables of newer nginx, of modules, and of the template of ingress-nginx):',
     '',
     spelt(nginxVariables.some),
     '',
-    ...listed('log-format-stream', streamLogVariableNames),
+    '## log-format-stream',
+    '',
+    spelt(streamLogVariableNames),
+    '',
   ].join('\n');
-}
-
-function listed(key: string, names: readonly string[]): string[] {
-  return [`## ${key}`, '', spelt(names), ''];
 }
 
 function spelt(names: readonly string[]): string {

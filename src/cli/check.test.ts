@@ -125,6 +125,22 @@ describe('check', () => {
     expect((JSON.parse(stdout) as CheckReport).totals.annotations).toMatchObject({ honoured: 300, invalid: 300 });
   });
 
+  test('tells once what several annotations bring along', async () => {
+    const manifests = [
+      ingress('one', { 'use-regex': 'true', 'rewrite-target': '/$1' }),
+      ingress('two', { 'rewrite-target': '/$1' }),
+    ];
+    const text = manifests.map((one) => JSON.stringify(one)).join('\n---\n');
+    const lines = async (output: string) => (await checkText(text, '--output', output)).stdout.split('\n');
+    const told = (line: string) => line.includes('every path of the host becomes a regular expression');
+    expect((await lines('text')).filter(told)).toEqual([
+      expect.stringMatching(/^ {2}rewrite-target \(2 Ingresses\), use-regex \(1 Ingress\): With/),
+    ]);
+    expect((await lines('markdown')).filter(told)).toEqual([
+      expect.stringMatching(/^\| `rewrite-target`, `use-regex` \| 2, 1 \| With/),
+    ]);
+  });
+
   test('calls nothing honoured that has no effect, nor what counts in part alone', async () => {
     const cors = { 'cors-allow-origin': 'https://a.example.com, nonsense', 'cors-max-age': '5' };
     const ingresses = [

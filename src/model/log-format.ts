@@ -112,10 +112,13 @@ const WITH_ARGUMENT = [
   'geoip2',
 ] as const satisfies readonly LogVariableName[];
 
-/** Every name that a format may hold; `…` stands for the name of a header, argument or cookie. */
-export const logVariables: readonly string[] = Object.keys(NAMES)
-  .map((name) => ((WITH_ARGUMENT as readonly string[]).includes(name) ? `${name}_…` : name))
-  .toSorted();
+/** As the documentation shows it: `…` stands for the name of a header, argument or cookie. */
+export function shownName(name: string): string {
+  return (WITH_ARGUMENT as readonly string[]).includes(name) ? `${name}_…` : name;
+}
+
+/** Every name that a format may hold, as the documentation shows it. */
+export const logVariables: readonly string[] = Object.keys(NAMES).map(shownName).toSorted();
 
 /** `log_format` of nginx. A variable that nginx does not know is named, not passed on. */
 export function parseLogFormat(text: string): ParsedFormat<LogVariable> {
@@ -127,8 +130,6 @@ export type ParsedFormat<V> = { readonly value: readonly (string | V)[] } | { re
 /** A line of the log is made for each request, and each variable in it takes the proxy some microseconds. */
 const MAX_LENGTH = 16_384;
 const MAX_ARGUMENT = 128;
-/** Characters on either side of what is wrong. */
-const SHOWN = 16;
 
 /** @param variableOf `undefined` for a name that is not known */
 export function parseFormat<V>(text: string, variableOf: (name: string) => V | undefined): ParsedFormat<V> {
@@ -139,8 +140,9 @@ export function parseFormat<V>(text: string, variableOf: (name: string) => V | u
   for (const match of text.matchAll(/\$(?:\{(\w+)\}|(\w*))/g)) {
     const name = match[1] ?? match[2] ?? '';
     if (name === '') {
-      const shown = text.slice(Math.max(0, match.index - SHOWN), match.index + SHOWN);
-      return { reason: `holds a "$" without the name of a variable behind it, which nginx refuses: ${shown}` };
+      return {
+        reason: `holds a $ that no name of a variable follows (character ${match.index + 1}), which nginx refuses`,
+      };
     }
     const variable = variableOf(name);
     if (variable === undefined) {
@@ -200,6 +202,11 @@ export function withoutProxyProtocol(format: LogFormat): LogFormat {
   return format.map((part) =>
     typeof part !== 'string' && part.variable.startsWith('proxy_protocol_') ? { variable: OTHER } : part,
   );
+}
+
+/** Whether lines hold the path as nginx decodes it. */
+export function namesDecodedPath(format: LogFormat): boolean {
+  return format.some((part) => typeof part !== 'string' && part.variable === 'uri');
 }
 
 /** Whether lines name the Ingress, its namespace, or the Service. */

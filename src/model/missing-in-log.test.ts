@@ -14,15 +14,17 @@ const CASES = [
   ['json', '$status', ['null']],
 ] as const;
 
-test.each(CASES)('%s: %s', (escape, text, expected) => {
+test.each(CASES)('%s: %s', (escaping, text, expected) => {
   const parsed = parseLogFormat(text);
   if ('reason' in parsed) throw new Error(parsed.reason);
-  const texts = missingTexts(parsed.value, escape);
+  const texts = missingTexts(parsed.value, escaping);
   expect(parsed.value.flatMap((part, index) => (typeof part === 'string' ? [] : [texts[index]]))).toEqual(expected);
 });
 
 const DOLLARS = ['5$', '"cost":"5$$"', '$ x', 'a$-b', '${}', '${status', '${a-b}', '$status$', '$é'];
 
 test.each(DOLLARS)('a dollar sign that names no variable is refused, as by nginx: %s', (text) => {
-  expect(parseLogFormat(text)).toEqual({ reason: expect.stringContaining('"$" without the name of a variable') });
+  expect(parseLogFormat(text)).toEqual({
+    reason: expect.stringContaining('holds a $ that no name of a variable follows'),
+  });
 });

@@ -4,9 +4,9 @@ import type { LogEscape, LogFormat } from './log-format.ts';
  * What stands for the variable at each place of a format where a request has none: `-`, nothing where values are escaped for JSON or
  * not at all, and `null` as a value of its own in a line of JSON, which would be none with nothing there.
  */
-export function missingTexts(format: LogFormat, escape: LogEscape): readonly string[] {
-  if (escape === 'default') return format.map(() => '-');
-  if (escape === 'none' || !isJson(format)) return format.map(() => '');
+export function missingTexts(format: LogFormat, escaping: LogEscape): readonly string[] {
+  if (escaping === 'default') return format.map(() => '-');
+  if (escaping === 'none' || !isJson(format)) return format.map(() => '');
   let quoted = false;
   return format.map((part) => {
     if (typeof part === 'string') quoted = endsQuoted(part, quoted);

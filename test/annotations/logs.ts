@@ -312,7 +312,8 @@ export const logTables: readonly AnnotationTable[] = [
         bad: [
           {
             title: 'the default holds',
-            run: async (ports) => (await lineOf(ports, { url: `http://plain.${DOMAIN}/` }))?.includes('"GET / HTTP/1.1" 200'),
+            run: async (ports) =>
+              (await lineOf(ports, { url: `http://plain.${DOMAIN}/` }))?.includes('"GET / HTTP/1.1" 200'),
             expected: true,
           },
         ],

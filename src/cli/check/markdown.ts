@@ -1,6 +1,6 @@
 import { describeRef } from '../../model/object-ref.ts';
 import { visible } from '../visible.ts';
-import { type CheckReport, type KeyReport, keyStates } from './report.ts';
+import { type CheckReport, type KeyReport, keyStates, sameQuirks } from './report.ts';
 import { shorten, totalLines } from './text.ts';
 
 /** For a pull request or a wiki. */
@@ -52,7 +52,11 @@ export function checkMarkdown(report: CheckReport): string {
     ...table(
       'Behaviour of ingress-nginx that these manifests rely on',
       ['Annotation', 'Ingresses', 'What'],
-      quirks.map(({ annotation, quirk, ingresses: count }) => [code(annotation), String(count), prose(quirk)]),
+      sameQuirks(quirks).map(([quirk, of]) => [
+        of.map(({ annotation }) => code(annotation)).join(', '),
+        of.map(({ ingresses: count }) => String(count)).join(', '),
+        prose(quirk),
+      ]),
     ),
   ];
   return `${lines.join('\n').trimEnd()}\n`;

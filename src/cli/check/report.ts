@@ -236,6 +236,11 @@ function quirksOf(all: readonly (readonly AnnotationReading[])[]): Quirk[] {
   return [...quirks.values()].toSorted((a, b) => (a.annotation < b.annotation ? -1 : 1));
 }
 
+/** Those that are the same together, each text in the place of its first annotation. */
+export function sameQuirks(quirks: readonly Quirk[]): readonly (readonly [quirk: string, of: readonly Quirk[]])[] {
+  return [...Map.groupBy(quirks, ({ quirk }) => quirk)];
+}
+
 function totalsOf(ingresses: readonly IngressReport[], findings: readonly Diagnostic[]): Totals {
   const states = { served: 0, closed: 0, held: 0, refused: 0, 'not ours': 0 };
   const annotations = Object.fromEntries(keyStates.map((state) => [state, 0])) as Record<KeyState, number>;

@@ -1,6 +1,6 @@
 import { describeDiagnostic } from '../describe-diagnostic.ts';
 import { visible } from '../visible.ts';
-import type { CheckReport, KeyReport, KeyState } from './report.ts';
+import { type CheckReport, type KeyReport, type KeyState, sameQuirks } from './report.ts';
 
 /** For people at a terminal. */
 export function checkText(report: CheckReport): string {
@@ -25,9 +25,12 @@ export function checkText(report: CheckReport): string {
     ),
   );
   lines.push(...section('Differences from ingress-nginx', differences(report)));
-  const reliedUpon = quirks.map(
-    ({ annotation, quirk, ingresses: count }) => `${annotation} (${countOf(count, 'Ingress', 'Ingresses')}): ${quirk}`,
-  );
+  const reliedUpon = sameQuirks(quirks).map(([quirk, of]) => {
+    const names = of.map(
+      ({ annotation, ingresses: count }) => `${annotation} (${countOf(count, 'Ingress', 'Ingresses')})`,
+    );
+    return `${names.join(', ')}: ${quirk}`;
+  });
   lines.push(...section('Behaviour of ingress-nginx that these manifests rely on', reliedUpon));
   return `${[...lines, '', ...totalLines(report), `Proxy: ${proxy}`].map(visible).join('\n')}\n`;
 }

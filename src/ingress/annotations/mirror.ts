@@ -94,6 +94,7 @@ export const mirror = annotationFeature({
       codec: hostText,
       risk: 'High',
       default: 'the host of `mirror-target`',
+      defaultInWords: true,
       summary: 'The `Host` of copies; variables of nginx may stand in it.',
       example: 'copies.example.com',
       envoy: HONOURED,

@@ -5,8 +5,13 @@ import { capturingPath } from '../declaration/capturing-template.ts';
 import { boolean } from '../declaration/codecs.ts';
 import { approximated, HONOURED, whenOn } from '../declaration/support.ts';
 
-const HOST_WIDE =
-  'every path of the host, also of other Ingresses and of type Exact, becomes a regular expression that is tried from the start of the path, in any case, longer ones first. So `/foo` also takes `/FOOBAR`, and a longer expression takes what a shorter path of another Ingress protects. Paths of Ingresses without these annotations take no more than they say of what another one protects, in any case, and what a protected path says stays with it: `/foo` of `Prefix /foo/`, the root of `Exact /`.';
+/** The same for both, so that it is told once. */
+const HOST_WIDE = [
+  'With `use-regex`, or with a `rewrite-target` that is not the Ingress path itself, every path of the host becomes a regular expression, also those of other Ingresses and of type Exact.',
+  'Expressions are tried from the start of the path of a request, in any case, the longest first: `/foo` also takes `/FOOBAR`, and `/foo/.*` takes what `/foo` of another Ingress protects.',
+  'What a protected path means without being an expression stays protected: `Prefix /foo/` keeps `/foo`, which begins with no `/foo/`, and `Exact /` keeps the root.',
+  'An Ingress with neither annotation takes from what another one protects only what its paths say literally: `/foo/bar` takes `/foo/bar/x` below a protected `/foo`, but not `/foo/barber`.',
+].join(' ');
 const RE2 =
   'Envoy speaks RE2: a path with a look-around, a back-reference, a possessive quantifier or an atomic group answers 503, with all that begins like it, but for a negative look-ahead for words before `.*`.';
 
@@ -20,7 +25,7 @@ export const rewrites = annotationFeature({
       whenInvalid: 'default',
       default: 'false',
       summary: 'Whether paths are regular expressions.',
-      quirk: `Where they are, ${HOST_WIDE}`,
+      quirk: HOST_WIDE,
       example: 'true',
       envoy: approximated(RE2, whenOn),
       nginx: HONOURED,
@@ -31,7 +36,7 @@ export const rewrites = annotationFeature({
       risk: 'Medium',
       whenInvalid: 'default',
       summary: `The path that backends get in place of the whole path of a request, with what groups of the Ingress path match as $1 to $9; a URL redirects clients there (302).`,
-      quirk: `Where it is not the Ingress path itself, ${HOST_WIDE}`,
+      quirk: HOST_WIDE,
       example: '/$2',
       envoy: approximated(
         'What groups match stays percent-encoded. A result that does not begin with `/` is not sent: 500. Other variables than $1 to $9 stand in no target, but for `$scheme` and `$host` at the beginning of a URL: 503.',

@@ -23,6 +23,7 @@ export const upstreamHost = annotationFeature({
       risk: 'Low',
       whenInvalid: 'refuse',
       default: 'the Host of the request',
+      defaultInWords: true,
       summary:
         'The Host that backends get; variables of nginx may stand in it, also $namespace, $ingress_name, $service_name and $service_port. X-Forwarded-Host stays that of the request.',
       example: 'shop.internal.example.com',

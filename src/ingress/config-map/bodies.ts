@@ -9,7 +9,12 @@ export const bodyKeys = configMapKeys({
   'proxy-buffering': { ...shared['proxy-buffering'], default: false, shownDefault: 'off' },
   'proxy-buffer-size': { ...shared['proxy-buffer-size'], default: 4 * 1024, shownDefault: '4k' },
   'proxy-buffers-number': { ...shared['proxy-buffers-number'], default: 4 },
-  'proxy-busy-buffers-size': { ...shared['proxy-busy-buffers-size'], default: 0, shownDefault: 'two buffers' },
+  'proxy-busy-buffers-size': {
+    ...shared['proxy-busy-buffers-size'],
+    default: 0,
+    shownDefault: 'two buffers',
+    defaultInWords: true,
+  },
   'proxy-max-temp-file-size': { ...shared['proxy-max-temp-file-size'], default: 1024 ** 3, shownDefault: '1024m' },
   'proxy-http-version': { ...shared['proxy-http-version'], default: '1.1' },
   'limit-rate': { ...shared['limit-rate'], default: 0 },

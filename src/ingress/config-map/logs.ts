@@ -1,5 +1,11 @@
 /** What is written about requests. */
-import { DEFAULT_LOG_FORMAT, DEFAULT_LOG_TEXT, type LogFormat, unsaidVariables } from '../../model/log-format.ts';
+import {
+  DEFAULT_LOG_FORMAT,
+  DEFAULT_LOG_TEXT,
+  type LogFormat,
+  namesDecodedPath,
+  unsaidVariables,
+} from '../../model/log-format.ts';
 import { DEFAULT_STREAM_LOG_FORMAT, DEFAULT_STREAM_LOG_TEXT } from '../../model/stream-log-format.ts';
 import { anyText, boolean, choice, integer } from '../declaration/codecs.ts';
 import { configMapKeys } from '../declaration/config-map-key.ts';
@@ -67,11 +73,12 @@ export const logKeys = configMapKeys({
     default: DEFAULT_LOG_FORMAT,
     shownDefault: DEFAULT_LOG_TEXT,
     summary:
-      'What is written about a request: text with variables of nginx. With a variable that nginx does not know the default stays.',
+      'What is written about a request: text with variables of nginx. With a variable that nginx does not know, or a `$` without a name, the default stays.',
     example: '$remote_addr "$request" $status $request_time $req_id',
     envoy: approximated(
-      'Variables that Envoy cannot say, such as `$connection_requests`, are written as missing; of several tries the last one is written.',
-      (format: LogFormat) => unsaidVariables(format, 'envoy').length > 0 || namesTries(format),
+      'Variables that Envoy cannot say, such as `$connection_requests`, are written as missing; of several tries the last one is written; `$uri` and `$document_uri` stay percent-encoded, where nginx decodes them.',
+      (format: LogFormat) =>
+        unsaidVariables(format, 'envoy').length > 0 || namesTries(format) || namesDecodedPath(format),
     ),
     nginx: approximated(
       'Variables of modules that are not there, such as `$geoip2_…`, are written as missing.',
@@ -82,7 +89,8 @@ export const logKeys = configMapKeys({
     ...both,
     codec: boolean,
     default: false,
-    summary: 'Whether values are escaped as JSON wants it. What is missing is written as nothing; outside of double quotes in a format that is JSON as `null`, where nginx leaves nothing and so no JSON.',
+    summary:
+      'Whether values are escaped as JSON wants it. What is missing is written as nothing, or in a format that is JSON as `null` where it stands outside of double quotes ([log-variables.md](log-variables.md#what-is-missing)).',
     example: 'true',
   },
   'log-format-escape-none': {
@@ -97,7 +105,7 @@ export const logKeys = configMapKeys({
     default: DEFAULT_STREAM_LOG_FORMAT,
     shownDefault: DEFAULT_STREAM_LOG_TEXT,
     summary:
-      'What is written about a connection of a TCP service, or a session of a UDP service: text with variables of nginx. With a variable that nginx does not know the default stays.',
+      'What is written about a connection of a TCP service, or a session of a UDP service: text with variables of nginx. With a variable that nginx does not know, or a `$` without a name, the default stays.',
     example: '$remote_addr $protocol $status $session_time $upstream_addr',
     envoy: approximated(
       'Envoy knows nothing of `$upstream_first_byte_time` and `$upstream_session_time`, nor of the `$session_time` and the `$upstream_connect_time` of UDP, which are written as missing; of several tries the last one is written.',

@@ -122,6 +122,7 @@ export const nginxTuningKeys = configMapKeys({
     codec: bucket,
     default: 0,
     shownDefault: 'as names ask for',
+    defaultInWords: true,
     summary: 'Size of a bucket in the table of server names, at least what the names ask for.',
     example: '256',
     envoy: GROWS,

@@ -61,6 +61,7 @@ export const tlsKeys = configMapKeys({
     codec: cipherList,
     default: [],
     shownDefault: 'six with ECDHE and GCM or CHACHA20',
+    defaultInWords: true,
     summary:
       'Ciphers of TLS 1.2, in the order of preference. Those that the proxy has not are left out; the default holds where none is left.',
     example: 'ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256',

@@ -38,6 +38,8 @@ export interface AnnotationKey<V = unknown> extends SupportByProxy {
   readonly example: string;
   /** What holds without the annotation; absent where nothing does, or where a key of the ConfigMap says it. */
   readonly default?: string;
+  /** The default is said in words, and is no value that one could write. */
+  readonly defaultInWords?: true;
   /** The key of the ConfigMap that says what holds without the annotation. */
   readonly configMap?: ConfigMapKeyName;
   /**
@@ -45,7 +47,7 @@ export interface AnnotationKey<V = unknown> extends SupportByProxy {
    * the host.
    */
   readonly protects?: 'paths' | 'host' | ((value: V) => boolean);
-  /** Behaviour of ingress-nginx that it brings along and that is kept, one sentence; `check` tells who relies on it. */
+  /** Behaviour of ingress-nginx that it brings along and that is kept, understood without the summary; `check` tells who relies on it. */
   readonly quirk?: string;
   /** An older name for the same, read where this one is absent. */
   readonly alias?: string;

@@ -8,6 +8,8 @@ export interface ConfigMapKey<V = unknown> extends SupportByProxy {
   readonly default: V;
   /** The default as the documentation shows it; absent: as it is written. */
   readonly shownDefault?: string;
+  /** The default is said in words, and is no value that one could write. */
+  readonly defaultInWords?: true;
   /** What holds, and is said, where a value cannot be read, if the default would be less safe. */
   readonly whenUnreadable?: { readonly value: V; readonly means: string };
   /** What it does, one sentence. */

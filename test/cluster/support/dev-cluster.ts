@@ -25,7 +25,7 @@ The cluster runs, with two echo pods and an Ingress for ${HOST}. In another shel
   ${enter} bash
   export KUBECONFIG=${cluster.kubeconfig}
   alias kubectl=${kubectl}
-  npm run cli -- run ${source}
+  npm run -s cli -- run ${source}
   curl -H 'Host: ${HOST}' http://${NODE_ADDRESS}/
 
 Logs are in ${cluster.folder}. Ctrl-C ends everything.
