@@ -324,10 +324,11 @@ if (import.meta.main) {
   // What Node makes of the modules that commands load, in a folder of the user's own; where it cannot be written there is none.
   enableCompileCache(join(cacheFolder(process.env), 'modules'));
   if (PRINTING.has(process.argv[2] ?? '')) {
-    // As in `translate | head`.
     process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
-      process.exit(0);
+      // As in `translate | head`.
+      if (error.code === 'EPIPE') process.exit(0);
+      process.stderr.write(`ingress-xds: The standard output cannot be written: ${error.message}\n`);
+      process.exit(EXIT_FAILED);
     });
   }
   process.exitCode = await main(process.argv.slice(2));

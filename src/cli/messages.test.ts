@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
 import { main } from './main.ts';
 
@@ -76,4 +77,11 @@ test('a reader that has seen enough is no failure', () => {
   const { stderr } = spawnSync('/bin/sh', ['-c', script, 'sh', ...program], { encoding: 'utf8' });
   expect(stderr).not.toContain('EPIPE');
   expect(stderr).toContain('status 0');
+});
+
+test.runIf(existsSync('/dev/full'))('a full disk is told, and a failure', () => {
+  const program = [process.execPath, 'src/cli/main.ts', 'check', '--manifests', 'examples/quickstart'];
+  const { status, stderr } = spawnSync('/bin/sh', ['-c', '"$@" > /dev/full', 'sh', ...program], { encoding: 'utf8' });
+  expect(stderr).toBe('ingress-xds: The standard output cannot be written: ENOSPC: no space left on device, write\n');
+  expect(status).toBe(1);
 });
