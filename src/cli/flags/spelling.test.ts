@@ -6,6 +6,7 @@ const flags = {
   echo: { type: 'boolean', default: false },
   name: { type: 'string' },
   'log-dir': { type: 'string' },
+  part: { type: 'string', array: true },
   ttl: { type: 'string', duration: true },
   v: { type: 'number', alias: 'verbosity' },
   form: { choices: ['text', 'json'] },
@@ -69,6 +70,7 @@ test.each<[string[], string]>([
   [['-x'], 'unknown flag -x'],
   [['--elsewhere'], '--elsewhere is a flag of serve and inspect'],
   [['--__proto__=x'], 'unknown flag --__proto__'],
+  [['--part', ''], '--part is empty'],
   [['--old=x'], '--old is not supported: write --name'],
 ])('refuses %j', (args, message) => {
   expect(() => spell(args)).toThrow(message);
@@ -81,6 +83,7 @@ test.each([
   ['--http-port='],
   ['--configmap=../x/y'],
   ['--no-such-flag'],
+  ['--manifests='],
   ['--__proto__=x'],
 ])('the command line refuses %s', async (flag) => {
   expect(await main(['translate', '--manifests', 'nowhere', flag])).toBe(2);

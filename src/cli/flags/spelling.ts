@@ -91,6 +91,8 @@ function checkedValue(name: string, flag: Flag, value: string): string {
     if (FALSE.has(value)) return 'false';
     throw fault('true or false');
   }
+  // Without its one folder, a command would turn to the cluster.
+  if (flag.array && value === '') throw new UsageError(`${dashed(name)} is empty`);
   if (flag.type === 'number' && (value.trim() === '' || !Number.isFinite(Number(value)))) throw fault('a number');
   if (flag.duration && parseDuration(value) === undefined) throw fault('a duration such as 30s or 1m30s');
   if (flag.choices && !flag.choices.includes(value)) throw fault(flag.choices.join(' or '));
