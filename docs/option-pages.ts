@@ -66,7 +66,9 @@ export function annotationsPage(): string {
     '',
     'An annotation that protects a backend (its name is marked with \\*) never falls back to less: where it cannot be honoured',
     'in an Ingress that is served, what it protects answers 503. An annotation above the permitted risk (`annotations-risk-level` in the ConfigMap) refuses the',
-    'Ingress. A name that nobody knows is told too, with the one that was probably meant. [check](check.md) tells all of this',
+    'Ingress. One that does nothing without another (*Nothing without …*) protects nothing either where that is not there. An empty',
+    'value is as if the annotation were absent, which is told of those that protect; but an empty `allowlist-source-range` or',
+    '`denylist-source-range` is answered 503. A name that nobody knows is told too, with the one that was probably meant. [check](check.md) tells all of this',
     'about your manifests before anything runs.',
     '',
     ...annotationFeatures
@@ -84,12 +86,16 @@ export function annotationsPage(): string {
 
 const WHEN_INVALID = { refuse: 'refused', deny: '503', default: 'default', 'drop-group': 'group' } as const;
 
+function neededText({ needs }: AnnotationKey): string {
+  return needs === undefined ? '' : ` Nothing without ${needs.map(code).join(' or ')}.`;
+}
+
 function annotationRow(name: string, key: AnnotationKey): string {
   const older = key.alias === undefined ? '' : ` (older name: \`${key.alias}\`)`;
   const standard = key.configMap === undefined ? shownDefault(key.default, key) : `ConfigMap \`${key.configMap}\``;
   return row([
     `\`${name}\`${key.protects === undefined ? '' : ' \\*'}`,
-    `${key.summary}${older}${key.quirk === undefined ? '' : ` ${key.quirk}`}`,
+    `${key.summary}${older}${key.quirk === undefined ? '' : ` ${key.quirk}`}${neededText(key)}`,
     key.codec.expects,
     standard,
     code(key.example),

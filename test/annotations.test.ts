@@ -42,6 +42,11 @@ test('no cases are there for what nobody declares', () => {
   expect([...cases.keys()].filter((name) => !declared.has(name))).toEqual([]);
 });
 
+test('what an annotation needs is declared', () => {
+  const declared = new Set([...annotations.map(([name]) => name), ...Object.keys(configMapKeys)]);
+  expect(annotations.flatMap(([, { needs = [] }]) => needs.filter((name) => !declared.has(name)))).toEqual([]);
+});
+
 test('no annotation is declared twice', () => {
   const names = annotations.flatMap(([name, { alias }]) => (alias === undefined ? [name] : [name, alias]));
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);

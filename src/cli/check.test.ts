@@ -184,6 +184,42 @@ describe('check', () => {
     expect(await statesOf(ingresses, '--enable-ssl-passthrough')).toMatchObject({ 'plain ssl-passthrough': 'ignored' });
   });
 
+  test('names what is empty, and what is left over', async () => {
+    const left = ingress('left', { 'auth-realm': 'Staff', 'auth-url': ' ', 'app-root': '', 'no-such-key': '' });
+    const shut = ingress('shut', { 'denylist-source-range': '' });
+    const data = { 'app-root': '', hsts: '', 'proxy-read-timeout': ' ', 'no-such-key': '' };
+    const config = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'config' }, data };
+    const input = [left, shut, config].map((one) => JSON.stringify(one)).join('\n---\n');
+    const { stdout } = await checkText(input, '--output', 'json', '--configmap', 'default/config');
+    const report = JSON.parse(stdout) as CheckReport;
+    const isEmpty = 'it is empty, as if it were not there';
+    const why = (keys: readonly { name: string; state: string; note?: string }[] = []) =>
+      keys.map(({ name, state, note }) => [name, state, ...(note === undefined ? [] : [note])]);
+    expect(report.ingresses.map(({ state, annotations }) => [state, ...why(annotations)])).toEqual([
+      [
+        'served',
+        ['app-root', 'ignored', isEmpty],
+        ['auth-realm', 'ignored', 'it has no effect without auth-type'],
+        ['auth-url', 'ignored', isEmpty],
+        ['no-such-key', 'unknown'],
+      ],
+      ['closed', ['denylist-source-range', 'invalid', 'it is empty']],
+    ]);
+    expect(why(report.configMap?.keys)).toEqual([
+      ['app-root', 'unknown'],
+      ['hsts', 'honoured', 'it is empty: off'],
+      ['no-such-key', 'unknown'],
+      ['proxy-read-timeout', 'ignored', 'it is empty: the default holds'],
+    ]);
+    const told = report.findings.map(({ severity, field }) => [severity, field?.split('/')[1]?.slice(0, -2)]);
+    expect(told.filter(([, name]) => name !== undefined)).toEqual([
+      ['error', 'denylist-source-range'],
+      ['warning', 'no-such-key'],
+      ['info', 'auth-realm'],
+      ['info', 'auth-url'],
+    ]);
+  });
+
   test('says what has effect on some hosts alone', async () => {
     const annotations = { 'ssl-ciphers': 'AES128-SHA' };
     const older = {

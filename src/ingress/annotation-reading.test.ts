@@ -15,3 +15,28 @@ test.each([
   const [reading] = readAnnotations({ [key]: 'true' }, 'nginx.ingress.kubernetes.io', 'envoy');
   expect(reading?.outcome).toEqual(suggestion && { kind: 'unknown', suggestion });
 });
+
+test('names every annotation, also what is empty or counts under another name', () => {
+  const annotations = {
+    'allowlist-source-range': ' ',
+    'whitelist-source-range': '10.0.0.0/8',
+    'limit-allowlist': '10.0.0.0/8',
+    'limit-whitelist': '10.0.0.0/16',
+    'app-root': '',
+    'no-such-key': '',
+  };
+  const prefix = 'nginx.ingress.kubernetes.io';
+  const keyed = Object.fromEntries(Object.entries(annotations).map(([name, text]) => [`${prefix}/${name}`, text]));
+  const read = readAnnotations(keyed, prefix, 'envoy').map(({ key, outcome }) => [
+    key.slice(prefix.length + 1),
+    outcome.kind === 'ignored' ? outcome.why : outcome.kind,
+  ]);
+  expect(Object.fromEntries(read)).toEqual({
+    'allowlist-source-range': 'it is empty, as if it were not there',
+    'app-root': 'it is empty, as if it were not there',
+    'limit-allowlist': 'valid',
+    'limit-whitelist': 'limit-allowlist counts in its place',
+    'no-such-key': 'unknown',
+    'whitelist-source-range': 'valid',
+  });
+});

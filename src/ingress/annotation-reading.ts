@@ -8,12 +8,13 @@ import { quote } from './diagnose.ts';
 import { legacyAdvice } from './legacy-annotations.ts';
 import { nearestNameIn } from './nearest-name.ts';
 
-/** One annotation of our prefix that has content, or one whose prefix was meant to be ours. */
+/** One annotation of our prefix, or one whose prefix was meant to be ours. */
 export interface AnnotationReading {
   /** As written, with the prefix. */
   readonly key: string;
   /** Without the prefix. */
   readonly name: string;
+  /** Without the white space around it; empty where there is nothing else. */
   readonly text: string;
   readonly outcome: AnnotationOutcome;
   /** Absent for an unknown name. */
@@ -28,6 +29,8 @@ export type AnnotationOutcome =
       readonly reason: string;
       readonly then: WhenInvalid;
     }
+  /** As if it were not there, as with ingress-nginx; `why`: a sentence. */
+  | { readonly kind: 'ignored'; readonly why: string }
   /** One that ingress-nginx gave up; `advice`: what took its place. */
   | { readonly kind: 'legacy'; readonly advice: string }
   | { readonly kind: 'unknown'; readonly suggestion?: string };
@@ -55,7 +58,7 @@ export const annotationNames: readonly string[] = [...declaredNames.keys()].toSo
 const nearestName = nearestNameIn(annotationNames);
 
 /**
- * In the order of the names. An older name counts only where the newer one has no content.
+ * In the order of their keys. An older name counts only where the newer one has no content.
  * @param prefix without its slash
  */
 export function readAnnotations(
@@ -77,20 +80,50 @@ export function readAnnotations(
       }
       continue;
     }
-    const text = contentOf(annotations, key);
-    if (text === undefined) continue;
+    const text = contentOf(annotations, key) ?? '';
     const name = key.slice(prefix.length + 1);
     const declared = declaredNames.get(name);
     if (declared === undefined) {
       readings.push({ key, name, text, outcome: undeclared(name) });
       continue;
     }
-    if (declared.canonical !== name && contentOf(annotations, `${prefix}/${declared.canonical}`) !== undefined)
-      continue;
-    const { declaration } = declared;
-    readings.push({ key, name: declared.canonical, text, declaration, outcome: decode(text, declared, proxy) });
+    const { declaration, canonical } = declared;
+    const other = name === canonical ? declaration.alias : canonical;
+    const otherCounts = other !== undefined && contentOf(annotations, `${prefix}/${other}`) !== undefined;
+    let outcome: AnnotationOutcome;
+    if (text === '') outcome = otherCounts ? EMPTY : whenEmpty(declared, name !== canonical && annotations[key] === '');
+    else if (otherCounts && name !== canonical) outcome = { kind: 'ignored', why: `${canonical} counts in its place` };
+    else outcome = decode(text, declared, proxy);
+    readings.push({ key, name: canonical, text, declaration, outcome });
   }
-  return readings.sort((a, b) => (a.key < b.key ? -1 : 1));
+  return readings
+    .sort((a, b) => (a.key < b.key ? -1 : 1))
+    .map((reading) => withoutLeader(reading, readings) ?? reading);
+}
+
+const EMPTY: AnnotationOutcome = { kind: 'ignored', why: 'it is empty, as if it were not there' };
+
+/** ingress-nginx looks for an older name only by its content, so that nothing between the quotes is never found there. */
+function whenEmpty({ feature, declaration }: Declared, isUnseen: boolean): AnnotationOutcome {
+  const then = declaration.whenEmpty;
+  return then === undefined || isUnseen ? EMPTY : { kind: 'invalid', feature, reason: 'it is empty', then };
+}
+
+/** What is left over of a feature that nothing asks for; `undefined` where the annotation counts. */
+function withoutLeader(
+  reading: AnnotationReading,
+  readings: readonly AnnotationReading[],
+): AnnotationReading | undefined {
+  const needs = reading.declaration?.needs;
+  if (needs === undefined || reading.outcome.kind !== 'valid') return undefined;
+  const leads = ({ name, outcome }: AnnotationReading) => needs.includes(name) && asksForSomething(outcome);
+  if (readings.some(leads)) return undefined;
+  return { ...reading, outcome: { kind: 'ignored', why: `it has no effect without ${needs.join(' or ')}` } };
+}
+
+/** A value that cannot be read asks for as much as any other. */
+function asksForSomething(outcome: AnnotationOutcome): boolean {
+  return outcome.kind === 'valid' ? outcome.value !== false : outcome.kind === 'invalid';
 }
 
 function decode(text: string, { feature, declaration }: Declared, proxy: ProxyName): AnnotationOutcome {
@@ -123,6 +156,7 @@ export function valuesByFeature(
 
 /** Whether an annotation protects a backend, and what. A value that says nothing readable protects as much as any other. */
 export function protectionOf({ declaration, outcome }: AnnotationReading): 'paths' | 'host' | undefined {
+  if (outcome.kind === 'ignored') return undefined;
   const { protects } = declaration ?? {};
   if (typeof protects !== 'function') return protects;
   return outcome.kind === 'valid' && !protects(outcome.value) ? undefined : 'paths';

@@ -19,7 +19,8 @@ export interface AnnotationReport {
 /** One Diagnostic for each annotation that does not do what it says. */
 export function reportAnnotations(ingress: Ingress, { readings, effects, global }: AnnotationReport): Diagnostic[] {
   const ref = objectRef('Ingress', objectKey(ingress));
-  const keyOf = (name: string) => readings.find((reading) => reading.name === name)?.key ?? name;
+  const keyOf = (name: string) =>
+    readings.find((reading) => reading.name === name && reading.outcome.kind !== 'ignored')?.key ?? name;
   const of = (severity: Diagnostic['severity'], code: Diagnostic['code'], key: string, message: string) =>
     diagnose(ref, severity, code, message, annotationField(key));
   return [
@@ -95,6 +96,8 @@ function reportReading(
     if (value === false && declaration?.default !== 'true') return [];
     return [of('warning', 'AnnotationUnsupported', key, `${reason}; it has no effect`)];
   }
+  if (outcome.kind === 'ignored')
+    return declaration?.protects === undefined ? [] : [of('info', 'AnnotationIgnored', key, outcome.why)];
   switch (outcome.then) {
     case 'refuse':
       // A version that is refused is reported there; with a former one in its place nothing of it counts.

@@ -48,7 +48,7 @@ function reasonToRefuse(reading: AnnotationReading, policy: AcceptancePolicy): s
   const { name, text, declaration, outcome } = reading;
   const word = policy['annotation-value-word-blocklist'].find((blocked) => text.includes(blocked));
   if (word !== undefined) return `the value holds ${quote(word)}, which annotation-value-word-blocklist refuses`;
-  if (declaration === undefined) return undefined;
+  if (declaration === undefined || text === '') return undefined;
   const level = policy['annotations-risk-level'];
   if (risks.indexOf(declaration.risk) > risks.indexOf(level))
     return `its risk is ${declaration.risk}, above ${level}, which is what annotations-risk-level allows${ifAllowed(reading)}`;

@@ -353,10 +353,10 @@ describe('what protects is never served open', () => {
   });
 
   test('the default backend behind a protected host is closed, its 404 is not', () => {
-    const made = world(guarded({ satisfy: 'any' }, { '/a': 'web:80' }));
+    const made = world(guarded({ 'auth-url': 'http://auth' }, { '/a': 'web:80' }));
     expect(made.routes(host)).toEqual(['prefix /a → 503', 'prefix / → 404 (https)']);
     const behind = new World(generated, { defaultBackendService: 'shop/web' });
-    behind.apply(web, ...slices, guarded({ satisfy: 'any' }, { '/a': 'web:80' }));
+    behind.apply(web, ...slices, guarded({ 'auth-url': 'http://auth' }, { '/a': 'web:80' }));
     expect(behind.routes(host)).toEqual(['prefix /a → 503', 'prefix / → 503']);
     expect(behind.routes('*').at(-1)).toBe('prefix / → shop/web/80');
   });

@@ -50,7 +50,7 @@ export const acceptanceTables: readonly AnnotationTable[] = [
     {},
     {
       'ConfigMap annotations-risk-level': { good: [], default: [served('medium'), refused('snippet')] },
-      'ConfigMap annotation-value-word-blocklist': { good: [], default: [closed('word')] },
+      'ConfigMap annotation-value-word-blocklist': { good: [], default: [served('word')] },
       'ConfigMap allow-snippet-annotations': { good: [], default: [refused('snippet')] },
       'ConfigMap strict-validate-path-type': { good: [], default: [served('low')] },
     },

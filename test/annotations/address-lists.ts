@@ -32,6 +32,10 @@ export const addressLists: AnnotationTable = {
         path('outside', { 'allowlist-source-range': ELSEWHERE }, '/app'),
         path('older', { 'whitelist-source-range': '10.0.0.1' }),
         path('newer', { 'whitelist-source-range': '10.0.0.1', 'allowlist-source-range': HERE }),
+        path('empty', { 'allowlist-source-range': '' }),
+        path('blank', { 'denylist-source-range': ' ' }),
+        path('emptied', { 'allowlist-source-range': '', 'whitelist-source-range': ELSEWHERE }),
+        path('unseen', { 'whitelist-source-range': '' }),
         path('broken', { 'allowlist-source-range': '127.0.0.1,example.com' }),
         path('secure', { 'allowlist-source-range': ELSEWHERE }, '/', true),
         path('below', { 'allowlist-source-range': ELSEWHERE }, '/admin'),
@@ -66,7 +70,12 @@ export const addressLists: AnnotationTable = {
         { url: `http://newer.${DOMAIN}/`, backend: 'web', because: 'the older name does not count beside it' },
         { url: `http://outside.${DOMAIN}/app`, headers: { 'x-forwarded-for': '192.0.2.1' }, status: 403 },
       ],
-      bad: [{ url: `http://broken.${DOMAIN}/`, status: 503 }],
+      bad: [
+        { url: `http://broken.${DOMAIN}/`, status: 503 },
+        { url: `http://empty.${DOMAIN}/`, status: 503, because: 'it says that there is a list, and not which' },
+        { url: `http://emptied.${DOMAIN}/`, status: 403, because: 'the older name says which' },
+        { url: `http://unseen.${DOMAIN}/`, backend: 'web', because: 'ingress-nginx sees no empty older name' },
+      ],
       default: [{ url: `http://open.${DOMAIN}/`, backend: 'web' }],
       neighbours: [
         { url: `http://outside.${DOMAIN}/nothing`, status: 403, because: 'what no path takes has the same list' },
@@ -106,7 +115,10 @@ export const addressLists: AnnotationTable = {
         { url: `http://denied.${DOMAIN}/`, status: 403 },
         { url: `http://others.${DOMAIN}/`, backend: 'web' },
       ],
-      bad: [{ url: `http://misspelt.${DOMAIN}/`, status: 503 }],
+      bad: [
+        { url: `http://misspelt.${DOMAIN}/`, status: 503 },
+        { url: `http://blank.${DOMAIN}/`, status: 503 },
+      ],
       default: [{ url: `http://open.${DOMAIN}/`, backend: 'web' }],
       neighbours: [
         { url: `http://both.${DOMAIN}/`, status: 403, because: 'it counts before the list of those who may come' },

@@ -31,6 +31,7 @@ import {
 } from './forwarding.ts';
 import { globalHeadersDefault, globalHeadersOff, globalHeadersSet, globalHeadersUnreadable } from './global-headers.ts';
 import { httpsRedirect } from './https-redirect.ts';
+import { leftovers } from './leftovers.ts';
 import { loadBalancing, loadBalancingOfConfigMap } from './load-balancing.ts';
 import { logTables } from './logs.ts';
 import { mirror } from './mirror.ts';
@@ -100,6 +101,7 @@ export const annotationTables: readonly AnnotationTable[] = [
   globalHeadersSet,
   globalHeadersUnreadable,
   httpsRedirect,
+  leftovers,
   loadBalancing,
   ...loadBalancingOfConfigMap,
   mirror,

@@ -189,6 +189,8 @@ function keyReport(reading: AnnotationReading, isRefused: boolean): KeyReport {
     }
     case 'invalid':
       return report('invalid', outcome.reason);
+    case 'ignored':
+      return report('ignored', outcome.why);
     case 'legacy':
       return report('removed', outcome.advice);
     case 'unknown':
@@ -212,15 +214,20 @@ function configMapReports(
   proxy: ProxyName,
 ): KeyReport[] {
   return Object.entries(data)
-    .filter(([, value]) => value.trim() !== '')
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]): KeyReport => {
       const finding = findings.find(({ key }) => key === name);
       if (finding?.kind === 'unknown') return { name, value, state: 'unknown', ...didYouMean(finding.suggestion) };
       const reason = finding && `${finding.reason}${protective.includes(name) ? `; ${ALL_CLOSED}` : ''}`;
       if (finding?.kind === 'invalid' && reason) return { name, value, state: 'invalid', note: reason };
+      if (!Object.hasOwn(configMapKeys, name)) return { name, value, state: 'unknown' };
       const key = name as ConfigMapKeyName;
+      const isEmpty = value.trim() === '';
+      if (isEmpty && values[key] === configMapKeys[key].default)
+        return { name, value, state: 'ignored', note: 'it is empty: the default holds' };
       const support = supportOf(configMapKeys[key][proxy], values[key]);
+      // Nothing turns a switch off that is on without the key.
+      if (isEmpty && support.state === 'honoured') return { name, value, state: 'honoured', note: 'it is empty: off' };
       const note = support.state === 'approximated' ? support.how : reason;
       return { name, value, state: support.state, ...(note !== undefined && support.state !== 'honoured' && { note }) };
     });

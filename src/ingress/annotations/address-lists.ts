@@ -11,6 +11,7 @@ export const addressLists = annotationFeature({
       scope: 'paths',
       risk: 'Medium',
       whenInvalid: 'deny',
+      whenEmpty: 'deny',
       alias: 'whitelist-source-range',
       configMap: 'whitelist-source-range',
       protects: 'paths',
@@ -24,6 +25,7 @@ export const addressLists = annotationFeature({
       scope: 'paths',
       risk: 'Medium',
       whenInvalid: 'deny',
+      whenEmpty: 'deny',
       configMap: 'denylist-source-range',
       protects: 'paths',
       summary:

@@ -4,6 +4,7 @@ import { objectName } from '../declaration/references.ts';
 import { PLANNED } from '../declaration/support.ts';
 
 const planned = { protects: 'paths', scope: 'paths', envoy: PLANNED, nginx: PLANNED } as const;
+const detail = { ...planned, needs: ['auth-type'] } as const;
 
 export const basicAuth = annotationFeature({
   title: 'Passwords',
@@ -17,7 +18,7 @@ export const basicAuth = annotationFeature({
       example: 'basic',
     },
     'auth-secret': {
-      ...planned,
+      ...detail,
       codec: objectName,
       risk: 'Medium',
       whenInvalid: 'deny',
@@ -25,7 +26,7 @@ export const basicAuth = annotationFeature({
       example: 'users',
     },
     'auth-secret-type': {
-      ...planned,
+      ...detail,
       codec: choice('auth-file', 'auth-map'),
       risk: 'Low',
       whenInvalid: 'refuse',
@@ -34,7 +35,7 @@ export const basicAuth = annotationFeature({
       example: 'auth-map',
     },
     'auth-realm': {
-      ...planned,
+      ...detail,
       codec: textOf('basicAndSpace'),
       risk: 'Medium',
       whenInvalid: 'refuse',

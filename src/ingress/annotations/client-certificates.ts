@@ -5,6 +5,7 @@ import { qualifiedName } from '../declaration/references.ts';
 import { PLANNED } from '../declaration/support.ts';
 
 const planned = { protects: 'paths', scope: 'host', envoy: PLANNED, nginx: PLANNED } as const;
+const detail = { ...planned, needs: ['auth-tls-secret'] } as const;
 
 export const clientCertificates = annotationFeature({
   title: 'Client certificates',
@@ -19,7 +20,7 @@ export const clientCertificates = annotationFeature({
       example: 'shop/ca',
     },
     'auth-tls-verify-client': {
-      ...planned,
+      ...detail,
       codec: choice('on', 'off', 'optional', 'optional_no_ca'),
       risk: 'Medium',
       whenInvalid: 'default',
@@ -28,7 +29,7 @@ export const clientCertificates = annotationFeature({
       example: 'optional',
     },
     'auth-tls-verify-depth': {
-      ...planned,
+      ...detail,
       codec: integer(),
       risk: 'Low',
       whenInvalid: 'default',
@@ -37,7 +38,7 @@ export const clientCertificates = annotationFeature({
       example: '2',
     },
     'auth-tls-error-page': {
-      ...planned,
+      ...detail,
       codec: textOf('url'),
       risk: 'High',
       whenInvalid: 'refuse',
@@ -45,7 +46,7 @@ export const clientCertificates = annotationFeature({
       example: 'https://shop.example.com/no-certificate',
     },
     'auth-tls-pass-certificate-to-upstream': {
-      ...planned,
+      ...detail,
       codec: boolean,
       risk: 'Low',
       whenInvalid: 'refuse',
@@ -54,7 +55,7 @@ export const clientCertificates = annotationFeature({
       example: 'true',
     },
     'auth-tls-match-cn': {
-      ...planned,
+      ...detail,
       codec: codec('CN= and an expression', (text) => (text.startsWith('CN=') ? text : undefined)),
       risk: 'High',
       whenInvalid: 'refuse',

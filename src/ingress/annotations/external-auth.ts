@@ -4,6 +4,7 @@ import { objectName } from '../declaration/references.ts';
 import { PLANNED } from '../declaration/support.ts';
 
 const planned = { protects: 'paths', scope: 'paths', envoy: PLANNED, nginx: PLANNED } as const;
+const detail = { ...planned, needs: ['auth-url'] } as const;
 
 export const externalAuth = annotationFeature({
   title: 'External authentication',
@@ -17,7 +18,7 @@ export const externalAuth = annotationFeature({
       example: 'https://$host/oauth2/auth',
     },
     'auth-method': {
-      ...planned,
+      ...detail,
       codec: choice('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE'),
       risk: 'Low',
       whenInvalid: 'deny',
@@ -26,7 +27,7 @@ export const externalAuth = annotationFeature({
       example: 'POST',
     },
     'auth-signin': {
-      ...planned,
+      ...detail,
       codec: textOf('urlWithVariables', 'a URL'),
       risk: 'High',
       whenInvalid: 'default',
@@ -34,7 +35,7 @@ export const externalAuth = annotationFeature({
       example: 'https://$host/oauth2/start?rd=$escaped_request_uri',
     },
     'auth-signin-redirect-param': {
-      ...planned,
+      ...detail,
       codec: textOf('url'),
       risk: 'Medium',
       whenInvalid: 'default',
@@ -43,7 +44,7 @@ export const externalAuth = annotationFeature({
       example: 'return_to',
     },
     'auth-request-redirect': {
-      ...planned,
+      ...detail,
       codec: textOf('url'),
       risk: 'Medium',
       whenInvalid: 'deny',
@@ -51,7 +52,7 @@ export const externalAuth = annotationFeature({
       example: 'https://shop.example.com/',
     },
     'auth-response-headers': {
-      ...planned,
+      ...detail,
       codec: textOf('headerList', 'a list of headers'),
       risk: 'Medium',
       whenInvalid: 'deny',
@@ -59,7 +60,7 @@ export const externalAuth = annotationFeature({
       example: 'X-Auth-Request-User, X-Auth-Request-Email',
     },
     'auth-snippet': {
-      ...planned,
+      ...detail,
       codec: anyText,
       risk: 'Critical',
       whenInvalid: 'refuse',
@@ -67,7 +68,7 @@ export const externalAuth = annotationFeature({
       example: 'proxy_set_header Foo-Header 42;',
     },
     'auth-proxy-set-headers': {
-      ...planned,
+      ...detail,
       codec: objectName,
       risk: 'Medium',
       whenInvalid: 'deny',
@@ -75,7 +76,7 @@ export const externalAuth = annotationFeature({
       example: 'auth-headers',
     },
     'auth-cache-key': {
-      ...planned,
+      ...detail,
       codec: textOf('variables', 'variables'),
       risk: 'Medium',
       whenInvalid: 'default',
@@ -83,7 +84,7 @@ export const externalAuth = annotationFeature({
       example: '$remote_user$http_authorization',
     },
     'auth-cache-duration': {
-      ...planned,
+      ...detail,
       codec: textOf('extended', 'durations'),
       risk: 'Medium',
       whenInvalid: 'deny',
@@ -92,7 +93,7 @@ export const externalAuth = annotationFeature({
       example: '200 202 10m, 401 5m',
     },
     'auth-always-set-cookie': {
-      ...planned,
+      ...detail,
       codec: boolean,
       risk: 'Low',
       whenInvalid: 'deny',
@@ -101,7 +102,7 @@ export const externalAuth = annotationFeature({
       example: 'true',
     },
     'auth-keepalive': {
-      ...planned,
+      ...detail,
       codec: integer({ of: 'connections' }),
       risk: 'Low',
       whenInvalid: 'default',
@@ -110,7 +111,7 @@ export const externalAuth = annotationFeature({
       example: '8',
     },
     'auth-keepalive-requests': {
-      ...planned,
+      ...detail,
       codec: integer({ of: 'requests' }),
       risk: 'Low',
       whenInvalid: 'default',
@@ -119,7 +120,7 @@ export const externalAuth = annotationFeature({
       example: '500',
     },
     'auth-keepalive-timeout': {
-      ...planned,
+      ...detail,
       codec: integer({ of: 'seconds' }),
       risk: 'Low',
       whenInvalid: 'default',
@@ -128,7 +129,7 @@ export const externalAuth = annotationFeature({
       example: '30',
     },
     'auth-keepalive-share-vars': {
-      ...planned,
+      ...detail,
       codec: boolean,
       risk: 'Low',
       whenInvalid: 'default',
@@ -138,6 +139,8 @@ export const externalAuth = annotationFeature({
     },
     'enable-global-auth': {
       ...planned,
+      // A key of the ConfigMap, which closes every Ingress while it cannot be honoured.
+      needs: ['global-auth-url'],
       codec: boolean,
       risk: 'Low',
       whenInvalid: 'default',
@@ -147,6 +150,8 @@ export const externalAuth = annotationFeature({
     },
     satisfy: {
       ...planned,
+      // With lists of addresses alone, one of them and all of them are the same.
+      needs: ['auth-url', 'auth-type'],
       codec: choice('any', 'all'),
       risk: 'Low',
       whenInvalid: 'default',

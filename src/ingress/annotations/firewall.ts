@@ -3,6 +3,8 @@ import { anyText, boolean, textOf } from '../declaration/codecs.ts';
 import { PLANNED } from '../declaration/support.ts';
 
 const planned = { protects: 'paths', scope: 'paths', envoy: PLANNED, nginx: PLANNED } as const;
+// The ConfigMap can switch the firewall on as well, and closes every Ingress while that cannot be honoured.
+const detail = { ...planned, needs: ['enable-modsecurity'] } as const;
 const whereOn = (value: boolean) => value;
 
 export const firewall = annotationFeature({
@@ -19,7 +21,7 @@ export const firewall = annotationFeature({
       example: 'true',
     },
     'enable-owasp-core-rules': {
-      ...planned,
+      ...detail,
       protects: whereOn,
       codec: boolean,
       risk: 'Low',
@@ -29,7 +31,7 @@ export const firewall = annotationFeature({
       example: 'true',
     },
     'modsecurity-snippet': {
-      ...planned,
+      ...detail,
       codec: anyText,
       risk: 'Critical',
       whenInvalid: 'refuse',
@@ -37,7 +39,7 @@ export const firewall = annotationFeature({
       example: 'SecRuleEngine On',
     },
     'modsecurity-transaction-id': {
-      ...planned,
+      ...detail,
       codec: textOf('variables', 'variables'),
       risk: 'High',
       whenInvalid: 'default',

@@ -32,6 +32,13 @@ export interface AnnotationKey<V = unknown> extends SupportByProxy {
   readonly scope: Scope;
   readonly risk: Risk;
   readonly whenInvalid: WhenInvalid;
+  /** Paths of the Ingress answer 503 also where it is there and empty; absent: empty is as if it were not there. */
+  readonly whenEmpty?: 'deny';
+  /**
+   * Annotations of which one has to be there, and not be `false`, for this one to have any effect; else it is a leftover, whatever
+   * it says.
+   */
+  readonly needs?: readonly string[];
   /** What it does, one sentence. */
   readonly summary: string;
   /** A value as users write it. */

@@ -1,5 +1,6 @@
 /** What protects a backend and cannot be honoured yet closes it: on both ports, without a redirect, whatever else is there. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { annotationFeatures } from '../../../src/ingress/annotations/index.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { send } from '../../support/http-client.ts';
 import { configMap, type IngressSpec, ingress, type Manifest } from '../../support/manifests.ts';
@@ -7,7 +8,7 @@ import { observe, type Services, soon, startServices, testCases } from './cases.
 
 const PREFIX = 'nginx.ingress.kubernetes.io';
 
-/** Every annotation of ingress-nginx that protects a backend, or that only has a meaning beside one that does. */
+/** Every annotation of ingress-nginx that protects a backend, or has a meaning beside one that does: there it is asked. */
 const PROTECTIVE: Readonly<Record<string, string>> = {
   'auth-type': 'basic',
   'auth-secret': 'basic-auth',
@@ -28,7 +29,6 @@ const PROTECTIVE: Readonly<Record<string, string>> = {
   'auth-keepalive-requests': '100',
   'auth-keepalive-timeout': '60',
   'auth-keepalive-share-vars': 'true',
-  'enable-global-auth': 'true',
   satisfy: 'any',
   'auth-tls-secret': 'default/ca',
   'auth-tls-verify-client': 'on',
@@ -46,7 +46,7 @@ const PROTECTIVE: Readonly<Record<string, string>> = {
 };
 
 /** What closes the whole host in ingress-nginx, not only the paths of its own Ingress. */
-const HOST_WIDE = ['auth-tls-secret', 'server-snippet'];
+const HOST_WIDE = Object.keys(PROTECTIVE).filter((name) => /^(?:auth-tls-|server-snippet)/.test(name));
 
 const GLOBAL: Readonly<Record<string, string>> = {
   'global-auth-url': 'https://auth.example.com/check',
@@ -73,9 +73,11 @@ function annotated(
 function protectedHost(annotation: string): Manifest[] {
   const host = `${annotation}.example.com`;
   const path = (text: string) => [{ host, paths: [{ path: text }] }];
-  const value = PROTECTIVE[annotation] ?? '';
+  const [leader] = annotationFeatures.flatMap(({ keys }) => keys[annotation]?.needs ?? []);
+  const names = leader === undefined ? [annotation] : [annotation, leader];
+  const values = Object.fromEntries(names.map((name) => [name, PROTECTIVE[name] ?? '']));
   return [
-    annotated(annotation, { [annotation]: value }, { rules: path('/closed'), tls: [{ hosts: [host] }] }),
+    annotated(annotation, values, { rules: path('/closed'), tls: [{ hosts: [host] }] }),
     ingress({ name: `${annotation}-neighbour`, rules: path('/') }),
   ];
 }
@@ -90,7 +92,8 @@ beforeAll(async () => {
       ...Object.keys(PROTECTIVE).flatMap(protectedHost),
       annotated('plain', {}),
       annotated('harmless', { 'proxy-read-timeout': '10', 'ssl-redirect': 'false' }),
-      annotated('empty', { 'auth-url': '', 'whitelist-source-range': '   ' }),
+      annotated('empty', { 'auth-url': '', 'auth-type': '   ', 'whitelist-source-range': '' }),
+      annotated('leftover', { 'enable-global-auth': 'true', 'auth-realm': 'Staff' }),
       annotated('off', { 'enable-modsecurity': 'false', 'enable-owasp-core-rules': '0' }),
       annotated('unparsable', { 'enable-modsecurity': 'maybe' }),
       ingress({
@@ -149,6 +152,7 @@ describe('closed is what the annotation is for', () => {
       { url: 'http://plain.example.com/', backend: 'web' },
       { url: 'http://harmless.example.com/', backend: 'web' },
       { url: 'http://empty.example.com/', backend: 'web', because: 'an empty value is no value' },
+      { url: 'http://leftover.example.com/', backend: 'web' },
       { url: 'http://off.example.com/', backend: 'web', because: 'a firewall that is off protects nothing' },
       { url: 'http://unparsable.example.com/', status: 503 },
       { url: 'http://foreign-prefix.example.com/', backend: 'web' },
@@ -181,6 +185,7 @@ describe('every Ingress answers 503 on http and https while the ConfigMap has a 
   test.each(Object.entries(GLOBAL))('%s', async (key, value) => {
     await gateway.apply(configMap('controller', { [key]: value }));
     await soon(() => statuses('plain.example.com', '/')).toEqual([503, 503]);
+    await soon(() => statuses('leftover.example.com', '/')).toEqual([503, 503]);
     await soon(() => statuses('satisfy.example.com', '/open')).toEqual([503, 503]);
     await gateway.apply(configMap('controller', {}));
     await soon(() => statuses('plain.example.com', '/')).toEqual([200, 200]);
