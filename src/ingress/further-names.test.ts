@@ -57,6 +57,21 @@ describe('an alias', () => {
     expect(world.routes('c.example.com')).toContain('prefix / → shop/web/80');
   });
 
+  test('counts where its Ingress is the first of the host that names any, which the others are told', () => {
+    const alias = (name: string) => ({ 'server-alias': `both.example.com,${name}.example.com` });
+    const first = shop('web', 'a.example.com', alias('b'), { creationTimestamp: 1 });
+    world.apply(first, shop('api', 'a.example.com', alias('c'), { creationTimestamp: 9 }));
+    expect(world.routes('b.example.com')).toEqual(['prefix / → shop/web/80']);
+    expect(world.routes('both.example.com')).toEqual(['prefix / → shop/web/80']);
+    expect(world.routes('c.example.com')).toEqual([]);
+    expect(conflicts()).toEqual([
+      'c.example.com is left out, since Ingress shop/web names the aliases of host a.example.com',
+    ]);
+    world.apply(remove(first));
+    expect(world.routes('c.example.com')).toEqual(['prefix / → shop/api/80']);
+    expect(conflicts()).toEqual([]);
+  });
+
   test('of two Ingresses of one age belongs to that whose name sorts last, as paths do', () => {
     const alias = { 'server-alias': 'c.example.com' };
     world.apply(shop('web', 'b.example.com', alias), shop('api', 'a.example.com', alias));

@@ -39,19 +39,26 @@ export function deriveFurtherNames(engine: Engine, hosts: HostIndex): Table<Furt
   );
   return engine.derive<FurtherName>('further-name', claims, (name, read) => {
     const owner = read(hosts.byHost, name)?.keys().next().value;
-    const wanted = [...(read(claims, name)?.values() ?? [])].toSorted(compareAge).flatMap((claim): WantedUse[] => {
-      const of = aliasHost(claim, read, hosts);
+    const all = [...(read(claims, name)?.values() ?? [])]
+      .toSorted(compareAge)
+      .map((claim) => ({ claim, of: aliasHost(claim, read, hosts) }));
+    const wanted = all.flatMap(({ claim, of }): WantedUse[] => {
       const redirect = claim.redirectTo && { kind: 'redirect' as const, ...claim.redirectTo };
       const use = of === undefined ? redirect : { kind: 'alias' as const, of };
       return use === undefined ? [] : [{ ingress: claim.key, use }];
     });
     const [winner] = wanted;
-    if (winner === undefined) return undefined;
-    if (owner !== undefined) return { diagnostics: conflicts(name, wanted, `is a host of Ingress ${owner}`) };
+    const unheard = all
+      .filter(({ of }) => of === undefined)
+      .flatMap(({ claim }) => reportUnheard(name, claim, winner?.use, (host) => speaker(host, read, hosts)));
+    if (winner === undefined) return unheard.length === 0 ? undefined : { diagnostics: unheard };
+    if (owner !== undefined)
+      return { diagnostics: [...conflicts(name, wanted, `is a host of Ingress ${owner}`), ...unheard] };
     const { use, ingress } = winner;
     const lost = wanted.filter((other) => other.use.of !== use.of);
     const taken = use.kind === 'alias' ? 'is an alias of' : 'is redirected to';
-    return { use, diagnostics: conflicts(name, lost, `${taken} ${use.of} already (Ingress ${ingress})`) };
+    const lostTo = `${taken} ${use.of} already (Ingress ${ingress})`;
+    return { use, diagnostics: [...conflicts(name, lost, lostTo), ...unheard] };
   });
 }
 
@@ -84,9 +91,33 @@ interface WantedUse {
 
 /** The first host for which the Ingress may name aliases: only the first Ingress of a host that has any does. */
 function aliasHost({ key, aliasOf = [] }: NameClaim, read: Reader, hosts: HostIndex): HostName | undefined {
-  return aliasOf.find(
-    (host) => ingressesOf(host, read, hosts).find(({ host: { aliases } }) => aliases !== undefined)?.key === key,
-  );
+  return aliasOf.find((host) => speaker(host, read, hosts) === key);
+}
+
+/** Who names the aliases of a host. */
+function speaker(host: HostName, read: Reader, hosts: HostIndex): ObjectKey | undefined {
+  return ingressesOf(host, read, hosts).find(({ host: { aliases } }) => aliases !== undefined)?.key;
+}
+
+/** An alias that counts for none of its hosts; nothing where the Ingress that counts there names it too. */
+function reportUnheard(
+  name: HostName,
+  { key, aliasOf = [] }: NameClaim,
+  use: NameUse | undefined,
+  speakerOf: (host: HostName) => ObjectKey | undefined,
+): Diagnostic[] {
+  const [host] = aliasOf;
+  if (host === undefined || (use?.kind === 'alias' && aliasOf.includes(use.of))) return [];
+  return [
+    lostAlias(key, name, `${name} is left out, since Ingress ${speakerOf(host)} names the aliases of host ${host}`),
+  ];
+}
+
+function lostAlias(ingress: ObjectKey, name: HostName, why: string, message = why): Diagnostic {
+  return {
+    ...diagnose(objectRef('Ingress', ingress), 'warning', 'AliasConflict', message, 'metadata.annotations'),
+    ignored: { annotations: ['server-alias'], parts: [name], why },
+  };
 }
 
 /** A host with and without `www.` is common, so that only aliases are worth a word. */
@@ -95,9 +126,6 @@ function conflicts(name: HostName, lost: readonly WantedUse[], reason: string): 
     .filter(({ use }) => use.kind === 'alias')
     .map(({ ingress, use }) => {
       const message = `alias ${name} of host ${use.of} ${reason}; requests to it go there`;
-      return {
-        ...diagnose(objectRef('Ingress', ingress), 'warning', 'AliasConflict', message, 'metadata.annotations'),
-        ignored: { annotations: ['server-alias'], parts: [name], why: `${name} ${reason}` },
-      };
+      return lostAlias(ingress, name, `${name} ${reason}`, message);
     });
 }

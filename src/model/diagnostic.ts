@@ -78,7 +78,7 @@ export const diagnosticCodes = {
   CanaryIgnores: 'Annotations of a canary that have no effect: its requests are treated as its primary says.',
   PathConflict: 'Another, older Ingress owns the same host and path, or what no path of the host takes.',
   AliasConflict:
-    'A name in server-alias is the host of another Ingress, or an older one has it as an alias or redirects it; it stays there.',
+    'A name in server-alias is the host of another Ingress, or an older one has it as an alias or redirects it; it stays there. Or another Ingress names the aliases of the host.',
   ProtectionUnavailable: 'Something that protects a backend cannot be honoured, so its paths answer 503.',
   // annotations
   AnnotationInvalid: 'The value of an annotation is not readable; the message says what holds instead.',
