@@ -1,5 +1,7 @@
 #!/usr/bin/env node
-import { enableCompileCache } from 'node:module';
+import { existsSync } from 'node:fs';
+// A whole module, since a Node that is too old has no such export, and is to say what it is.
+import nodeModule from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import yargs, { type Argv } from 'yargs';
@@ -314,6 +316,12 @@ function report(error: unknown): number {
   return error instanceof ConfigurationError ? EXIT_USAGE : EXIT_FAILED;
 }
 
+/** What Node makes of the modules that commands load, in a folder of the user's own. */
+function keepCompiledModules(folder: string): void {
+  // Node would try for ever to make one below /proc (seen with 24.21).
+  if (existsSync(folder)) nodeModule.enableCompileCache(join(folder, 'modules'));
+}
+
 // Only a Node that is too old does not know whether this is the main module; without a word it would do nothing, and succeed.
 if (import.meta.main === undefined) {
   process.stderr.write(`ingress-xds: Node ${process.version} is too old (package.json says which is needed)\n`);
@@ -321,8 +329,7 @@ if (import.meta.main === undefined) {
 }
 
 if (import.meta.main) {
-  // What Node makes of the modules that commands load, in a folder of the user's own; where it cannot be written there is none.
-  enableCompileCache(join(cacheFolder(process.env), 'modules'));
+  keepCompiledModules(cacheFolder(process.env));
   if (PRINTING.has(process.argv[2] ?? '')) {
     process.stdout.on('error', (error: NodeJS.ErrnoException) => {
       // As in `translate | head`.

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
 import { main } from './main.ts';
+import { version } from './version.ts';
 
 const HINT = '(see ingress-xds --help)';
 
@@ -84,4 +85,14 @@ test.runIf(existsSync('/dev/full'))('a full disk is told, and a failure', () => 
   const { status, stderr } = spawnSync('/bin/sh', ['-c', '"$@" > /dev/full', 'sh', ...program], { encoding: 'utf8' });
   expect(stderr).toBe('ingress-xds: The standard output cannot be written: ENOSPC: no space left on device, write\n');
   expect(status).toBe(1);
+});
+
+test.each(['/proc/none', '/dev/null'])('a cache folder that cannot be made is done without: %s', (base) => {
+  const env = { ...process.env, XDG_CACHE_HOME: base };
+  const { stdout } = spawnSync(process.execPath, ['src/cli/main.ts', '--version'], {
+    encoding: 'utf8',
+    env,
+    timeout: 20_000,
+  });
+  expect(stdout).toBe(`${version()}\n`);
 });
