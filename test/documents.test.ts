@@ -33,7 +33,9 @@ describe('documents', () => {
 
   it.each(pages)('%s names npm scripts that exist', (page) => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-    const named = [...read(page).matchAll(/(?:^ {4}|`)npm (?:run (?:-s )?)?([a-z:]+)/gm)].map(([, script]) => script ?? '');
+    const named = [...read(page).matchAll(/(?:^ {4}|`)npm (?:run (?:-s )?)?([a-z:]+)/gm)].map(
+      ([, script]) => script ?? '',
+    );
     expect(named.filter((script) => script !== 'ci' && !(script in scripts))).toEqual([]);
   });
 
