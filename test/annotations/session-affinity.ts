@@ -2,7 +2,7 @@ import { observe } from '../envoy/behaviour/cases.ts';
 import type { Exchange, Ports } from '../parity/table.ts';
 import { startBackend } from '../support/backend.ts';
 import { endpointSlice, ingress, type Manifest, service } from '../support/manifests.ts';
-import { freePorts } from '../support/static-envoy.ts';
+import { REFUSING_PORT } from '../support/static-envoy.ts';
 import { type AnnotationTable, annotated } from './table.ts';
 
 type Texts = Readonly<Record<string, string>>;
@@ -97,7 +97,6 @@ export const sessionAffinity: AnnotationTable = {
   title: 'session affinity',
   start: async () => {
     const pods = await Promise.all(['a', 'b', 'c'].map((name) => startBackend(name)));
-    const [dead = 0] = await freePorts(1);
     const [alive] = pods;
     const closed = ingress({
       name: 'closed',
@@ -112,7 +111,7 @@ export const sessionAffinity: AnnotationTable = {
         service('pods'),
         ...pods.map((pod) => pod.slice('pods')),
         service('half'),
-        endpointSlice('half', ['127.0.0.1'], { port: dead, suffix: 'dead' }),
+        endpointSlice('half', ['127.0.0.1'], { port: REFUSING_PORT, suffix: 'dead' }),
         endpointSlice('half', ['127.0.0.1'], { port: alive?.port ?? 0, suffix: 'alive' }),
         closed,
         host('off', {}),

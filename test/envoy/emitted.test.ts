@@ -11,7 +11,7 @@ import { DEFAULT_CERTIFICATE, PrivateKey } from '../../src/model/proxy-model.ts'
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
 import { peerCertificate, send, sendHttp2, sendRaw } from '../support/http-client.ts';
 import { makePair } from '../support/pki.ts';
-import { freePorts, type StaticEnvoy, startStaticEnvoy } from '../support/static-envoy.ts';
+import { freePorts, REFUSING_PORT, type StaticEnvoy, startStaticEnvoy } from '../support/static-envoy.ts';
 
 let envoy: StaticEnvoy;
 let dns: DnsServer;
@@ -22,7 +22,7 @@ const resetting = createResettingBackend();
 
 beforeAll(async () => {
   setStrict(true);
-  const [http, https, nobody] = (await freePorts(3)) as [number, number, number];
+  const [http, https] = (await freePorts(2)) as [number, number];
   httpPort = http;
   httpsPort = https;
   const engine = new Engine();
@@ -37,8 +37,8 @@ beforeAll(async () => {
   addName(model, 'unknown', 'unknown.example.org', backendPort);
   addName(model, 'silent', 'silent.example.org', backendPort);
   addService(model, 'resetting', [await listen(resetting.server)]);
-  addService(model, 'refused', [nobody]);
-  addService(model, 'half', [nobody, backendPort]);
+  addService(model, 'refused', [REFUSING_PORT]);
+  addService(model, 'half', [REFUSING_PORT, backendPort]);
   addService(model, 'empty', []);
   await addTls(model);
   model.listeners.set('http', { name: 'http', port: httpPort, serverNames: [] });

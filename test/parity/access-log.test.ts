@@ -8,7 +8,7 @@ import { type Case, observe, type Services, startServices } from '../envoy/behav
 import { type Gateway, poll, startGateway } from '../support/gateway.ts';
 import { endpointSlice, ingress, service } from '../support/manifests.ts';
 import { type NginxGateway, startNginxGateway } from '../support/nginx-gateway.ts';
-import { freePorts } from '../support/static-envoy.ts';
+import { REFUSING_PORT } from '../support/static-envoy.ts';
 
 /** `upstreaminfo`; what differs each time (times, lengths of requests with their ports) is not named. */
 const LINE =
@@ -23,11 +23,10 @@ const accessLog = join(folder, 'access.log');
 
 beforeAll(async () => {
   services = await startServices('web', 'beta');
-  const [refused = 0] = await freePorts(1);
   const manifests = [
     ...services.manifests,
     service('refused'),
-    endpointSlice('refused', ['127.0.0.1'], { port: refused }),
+    endpointSlice('refused', ['127.0.0.1'], { port: REFUSING_PORT }),
     service('empty'),
     ...['web', 'refused', 'empty'].map((name) =>
       ingress({ name, rules: [{ host: `${name}.example.com`, paths: [{ service: `${name}:80` }] }] }),

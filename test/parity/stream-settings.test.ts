@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Gateway, poll, startGateway } from '../support/gateway.ts';
 import { configMap, endpointSlice, service } from '../support/manifests.ts';
 import { type NginxGateway, startNginxGateway } from '../support/nginx-gateway.ts';
-import { freePorts } from '../support/static-envoy.ts';
+import { freePorts, REFUSING_PORT } from '../support/static-envoy.ts';
 import { connectTo, type StreamBackend, startTcpEcho } from '../support/stream-backend.ts';
 
 const PROXIES = { Envoy: startGateway, nginx: startNginxGateway } as const;
@@ -49,7 +49,7 @@ describe.each(['Envoy', 'nginx'] as const)('with %s', (proxy) => {
     let alone: number;
 
     beforeAll(async () => {
-      const [free = 0, other = 0, nobody = 0] = await freePorts(3);
+      const [free = 0, other = 0] = await freePorts(2);
       port = free;
       alone = other;
       gateway = await PROXIES[proxy]({
@@ -59,7 +59,7 @@ describe.each(['Envoy', 'nginx'] as const)('with %s', (proxy) => {
           configMap('tcp', { [port]: 'default/db:5432', [alone]: 'default/alone:5432' }),
           service('db', [{ port: 5432 }]),
           endpointSlice('db', ['127.0.0.1'], { port: db.port, suffix: 'there' }),
-          endpointSlice('db', ['127.0.0.1'], { port: nobody, suffix: 'gone' }),
+          endpointSlice('db', ['127.0.0.1'], { port: REFUSING_PORT, suffix: 'gone' }),
           service('alone', [{ port: 5432 }]),
           endpointSlice('alone', ['127.0.0.1'], { port: db.port }),
         ],

@@ -60,6 +60,9 @@ async function end(child: ChildProcess): Promise<void> {
   await exited;
 }
 
+/** A port that refuses connections for as long as a test runs: another test may take any that the system gives out. */
+export const REFUSING_PORT = 1;
+
 /** Ports of 127.0.0.1 that nobody listens on at this moment. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Gateway, poll } from './gateway.ts';
 import { configMap, endpointSlice, type Manifest, service } from './manifests.ts';
-import { freePorts } from './static-envoy.ts';
+import { freePorts, REFUSING_PORT } from './static-envoy.ts';
 import { connectTo, createUdpClient, type StreamBackend, startTcpAnswer, startUdpEcho } from './stream-backend.ts';
 
 export interface StreamLogGateway extends Pick<Gateway, 'close'> {
@@ -76,7 +76,7 @@ export function streamLogCases(start: StartLogged, { knowsTimes }: { readonly kn
   });
 
   async function startWith(data: Readonly<Record<string, string>>): Promise<StreamLogGateway> {
-    const [tcp = 0, proxied = 0, refused = 0, udp = 0, nobody = 0] = await freePorts(5);
+    const [tcp = 0, proxied = 0, refused = 0, udp = 0] = await freePorts(4);
     ports = { tcp, proxied, refused, udp };
     const [db, dns] = backends;
     const gateway = await start({
@@ -94,7 +94,7 @@ export function streamLogCases(start: StartLogged, { knowsTimes }: { readonly kn
         service('dns', [{ port: 53, protocol: 'UDP' }]),
         endpointSlice('dns', ['127.0.0.1'], { port: dns.port, protocol: 'UDP' }),
         service('refused', [{ port: 1 }]),
-        endpointSlice('refused', ['127.0.0.1'], { port: nobody }),
+        endpointSlice('refused', ['127.0.0.1'], { port: REFUSING_PORT }),
       ],
     });
     await poll(

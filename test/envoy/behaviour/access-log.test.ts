@@ -5,7 +5,7 @@ import { type Backend, startBackend } from '../../support/backend.ts';
 import { type Gateway, poll, startGateway } from '../../support/gateway.ts';
 import { sendHttp2 } from '../../support/http-client.ts';
 import { endpointSlice, ingress, type Manifest, service } from '../../support/manifests.ts';
-import { freePorts } from '../../support/static-envoy.ts';
+import { REFUSING_PORT } from '../../support/static-envoy.ts';
 import { observe, type Services, startServices } from './cases.ts';
 
 const DELAY_MS = 1050;
@@ -24,7 +24,6 @@ let gateway: Gateway;
 let services: Services;
 let slow: Backend;
 let silent: Backend;
-let refused: number;
 const silentAsked = Promise.withResolvers<void>();
 
 function to(name: string): Manifest {
@@ -37,7 +36,6 @@ beforeAll(async () => {
     setTimeout(() => response.end('slow'), DELAY_MS);
   });
   silent = await startBackend('silent', () => silentAsked.resolve());
-  [refused = 0] = await freePorts(1);
   gateway = await startGateway({
     emit: { accessLog: true },
     manifests: [
@@ -47,7 +45,7 @@ beforeAll(async () => {
       service('silent'),
       silent.slice('silent'),
       service('refused'),
-      endpointSlice('refused', ['127.0.0.1'], { port: refused }),
+      endpointSlice('refused', ['127.0.0.1'], { port: REFUSING_PORT }),
       service('empty'),
       ...['web', 'slow', 'silent', 'refused', 'empty'].map(to),
     ],
@@ -143,7 +141,7 @@ describe('a line of the access log', () => {
     expect(await logOf('http://refused.example.com/')).toMatchObject({
       status: '502',
       proxy_upstream_name: 'default-refused-80',
-      upstream_addr: `127.0.0.1:${refused}`,
+      upstream_addr: `127.0.0.1:${REFUSING_PORT}`,
       upstream_status: '502',
     });
   });

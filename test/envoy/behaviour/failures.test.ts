@@ -4,7 +4,7 @@ import { type Backend, startBackend } from '../../support/backend.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { sendRaw } from '../../support/http-client.ts';
 import { endpointSlice, ingress, type Manifest, service } from '../../support/manifests.ts';
-import { freePorts } from '../../support/static-envoy.ts';
+import { REFUSING_PORT } from '../../support/static-envoy.ts';
 import { observe, testCases } from './cases.ts';
 import { type DeafPort, startDeafPort } from './deaf-port.ts';
 import { type RawBackend, startRawBackend } from './raw-backend.ts';
@@ -29,7 +29,6 @@ function at(name: string, ...ports: readonly number[]): Manifest[] {
 beforeAll(async () => {
   web = await startBackend('web');
   deaf = await startDeafPort();
-  const [refused = 0] = await freePorts(1);
   raw = await Promise.all([
     startRawBackend((socket, request) => {
       reset.push(request.split(' ', 1)[0] ?? '');
@@ -49,16 +48,16 @@ beforeAll(async () => {
   gateway = await startGateway({
     manifests: [
       ...at('web', web.port),
-      ...at('refused', refused),
+      ...at('refused', REFUSING_PORT),
       ...at('resetting', resetting),
       ...at('closing', closing),
       ...at('cut', cut),
       ...at('invalid', invalid),
       ...at('deaf', deaf.port),
       ...at('failing', failing.port),
-      ...at('half-refused', web.port, refused),
+      ...at('half-refused', web.port, REFUSING_PORT),
       ...at('half-resetting', web.port, resetting),
-      ...at('three', refused, resetting, web.port),
+      ...at('three', REFUSING_PORT, resetting, web.port),
     ],
   });
 });

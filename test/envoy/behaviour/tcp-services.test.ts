@@ -6,7 +6,7 @@ import { hasIpv6 } from '../../../src/cli/ipv6.ts';
 import { type DnsServer, startDnsServer } from '../../support/dns-server.ts';
 import { type Gateway, poll, startGateway } from '../../support/gateway.ts';
 import { configMap, endpointSlice, externalName, ingress, type Manifest, service } from '../../support/manifests.ts';
-import { freePorts } from '../../support/static-envoy.ts';
+import { freePorts, REFUSING_PORT } from '../../support/static-envoy.ts';
 import { connectTo, exchange, type StreamBackend, startTcpEcho } from '../../support/stream-backend.ts';
 import { observe, type Services, startServices } from './cases.ts';
 
@@ -65,7 +65,7 @@ function sentSince(from: number): string[] {
 
 beforeAll(async () => {
   const names = [...Object.keys(entries), 'added'];
-  const [refused = 0, ...free] = await freePorts(names.length + 1);
+  const free = await freePorts(names.length);
   ports = Object.fromEntries(names.map((name, index) => [name, free[index] ?? 0]));
   dns = await startDnsServer();
   services = await startServices('web');
@@ -84,7 +84,7 @@ beforeAll(async () => {
       endpointSlice('mail', ['127.0.0.1'], { port: mail.port }),
       service('empty'),
       service('refused'),
-      endpointSlice('refused', ['127.0.0.1'], { port: refused }),
+      endpointSlice('refused', ['127.0.0.1'], { port: REFUSING_PORT }),
       externalName('external', 'mail.internal', 25, undefined, mail.port),
       tcpServices(),
     ],

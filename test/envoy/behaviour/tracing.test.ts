@@ -7,7 +7,7 @@ import { type DnsServer, startDnsServer } from '../../support/dns-server.ts';
 import { changesOf, type Gateway, poll, startGateway } from '../../support/gateway.ts';
 import { configMap, endpointSlice, ingress, type Manifest, service } from '../../support/manifests.ts';
 import { type CollectorBehaviour, type OtlpCollector, startCollector } from '../../support/otlp-collector.ts';
-import { freePorts } from '../../support/static-envoy.ts';
+import { freePorts, REFUSING_PORT } from '../../support/static-envoy.ts';
 import { observe, type Services, soon, startServices } from './cases.ts';
 import { openWebSocket, startUpgradingBackend, type UpgradingBackend } from './upgrade.ts';
 
@@ -109,7 +109,6 @@ describe('with a collector', () => {
     services = await startServices('web');
     sockets = await startUpgradingBackend();
     collector = await startCollector();
-    const [refused = 0] = await freePorts(1);
     gateway = await startGateway({
       build: { configMap: 'default/config' },
       manifests: [
@@ -121,7 +120,7 @@ describe('with a collector', () => {
         services.manifests
           .filter(({ kind }) => kind === 'EndpointSlice')
           .map((slice) => renamed(slice, 'half'))[0] as Manifest,
-        endpointSlice('half', ['127.0.0.1'], { port: refused, suffix: 'refused' }),
+        endpointSlice('half', ['127.0.0.1'], { port: REFUSING_PORT, suffix: 'refused' }),
         config(),
         host('web'),
         host('half'),

@@ -5,7 +5,7 @@ import { startRawBackend } from '../../envoy/behaviour/raw-backend.ts';
 import { startBackend } from '../../support/backend.ts';
 import { sendRaw } from '../../support/http-client.ts';
 import { endpointSlice, externalName, ingress, type Manifest, service } from '../../support/manifests.ts';
-import { freePorts } from '../../support/static-envoy.ts';
+import { REFUSING_PORT } from '../../support/static-envoy.ts';
 import { table } from '../table.ts';
 
 const PAGE_502 = '<center><h1>502 Bad Gateway</h1></center>';
@@ -39,7 +39,6 @@ export const backends = table({
       startRawBackend((socket) => socket.end('no HTTP\r\n\r\n')),
     ]);
     const [resetting = 0, closing = 0, talking = 0] = raw.map(({ port }) => port);
-    const [refused = 0] = await freePorts(1);
     const deaf = await startDeafPort();
     const live = await startBackend('live');
     return {
@@ -51,12 +50,12 @@ export const backends = table({
         ...services.manifests,
         ...at('failing', failing.port),
         ...at('large', large.port),
-        ...at('refused', refused),
+        ...at('refused', REFUSING_PORT),
         ...at('deaf', deaf.port),
         ...at('resetting', resetting),
         ...at('closing', closing),
         ...at('talking', talking),
-        ...at('half-refused', refused, live.port),
+        ...at('half-refused', REFUSING_PORT, live.port),
         ...at('half-resetting', resetting, live.port),
         ...at('live', live.port),
         service('named', [
@@ -77,7 +76,7 @@ export const backends = table({
         endpointSlice('unready', ['127.0.0.1'], { port: live.port, ready: false }),
         to('unready', 'unready'),
         service('half-ready'),
-        endpointSlice('half-ready', ['127.0.0.1'], { port: refused, ready: false }),
+        endpointSlice('half-ready', ['127.0.0.1'], { port: REFUSING_PORT, ready: false }),
         endpointSlice('half-ready', ['127.0.0.1'], { port: live.port, suffix: 'b' }),
         to('half-ready', 'half-ready'),
         ingress({
