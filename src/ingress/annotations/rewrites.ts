@@ -10,7 +10,7 @@ const HOST_WIDE = [
   'With `use-regex`, or with a `rewrite-target` that is not the Ingress path itself, every path of the host becomes a regular expression, also those of other Ingresses and of type Exact.',
   'Expressions are tried from the start of the path of a request, in any case, the longest first: `/foo` also takes `/FOOBAR`, and `/foo/.*` takes what `/foo` of another Ingress protects.',
   'What a protected path means without being an expression stays protected: `Prefix /foo/` keeps `/foo`, which begins with no `/foo/`, and `Exact /` keeps the root.',
-  'An Ingress with neither annotation takes from what another one protects only what its paths say literally: `/foo/bar` takes `/foo/bar/x` below a protected `/foo`, but not `/foo/barber`.',
+  'An Ingress with neither annotation takes from what another one protects only what its paths say literally, unless they are written as expressions: `/foo/bar` takes `/foo/bar/x` below a protected `/foo`, but not `/foo/barber`.',
 ].join(' ');
 const RE2 =
   'Envoy speaks RE2: a path with a look-around, a back-reference, a possessive quantifier or an atomic group answers 503, with all that begins like it, but for a negative look-ahead for words before `.*`.';
