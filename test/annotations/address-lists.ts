@@ -1,4 +1,4 @@
-import { startServices } from '../envoy/behaviour/cases.ts';
+import { startServices, startWith } from '../envoy/behaviour/cases.ts';
 import { configMap, ingress } from '../support/manifests.ts';
 import { type AnnotationTable, annotated } from './table.ts';
 
@@ -21,41 +21,32 @@ const ELSEWHERE = '192.0.2.0/24,2001:db8::/32';
 
 export const addressLists: AnnotationTable = {
   title: 'lists of addresses',
-  start: async () => {
-    const services = await startServices('web');
-    return {
-      close: services.close,
-      manifests: [
-        ...services.manifests,
-        path('open', {}),
-        path('inside', { 'allowlist-source-range': `${ELSEWHERE}, ${HERE}` }),
-        path('outside', { 'allowlist-source-range': ELSEWHERE }, '/app'),
-        path('older', { 'whitelist-source-range': '10.0.0.1' }),
-        path('newer', { 'whitelist-source-range': '10.0.0.1', 'allowlist-source-range': HERE }),
-        path('empty', { 'allowlist-source-range': '' }),
-        path('blank', { 'denylist-source-range': ' ' }),
-        path('emptied', { 'allowlist-source-range': '', 'whitelist-source-range': ELSEWHERE }),
-        path('unseen', { 'whitelist-source-range': '' }),
-        path('broken', { 'allowlist-source-range': '127.0.0.1,example.com' }),
-        path('secure', { 'allowlist-source-range': ELSEWHERE }, '/', true),
-        path('below', { 'allowlist-source-range': ELSEWHERE }, '/admin'),
-        path('below-open', {}),
-        path('below-public', {}, '/admin/public'),
-        ...['/a', '/b', '/c'].map((text, index) =>
-          path(`shared-${index}`, { 'allowlist-source-range': ELSEWHERE }, text),
-        ),
-        path('shared-inside', { 'allowlist-source-range': HERE }, '/inside'),
-        path('shared-open', {}, '/open'),
-        path('shared-away', { 'allowlist-source-range': ELSEWHERE, 'permanent-redirect': 'http://away.test' }, '/away'),
-        path('shared-cors', { 'allowlist-source-range': ELSEWHERE, 'enable-cors': 'true' }, '/cors'),
-        path('denied', { 'denylist-source-range': HERE }),
-        path('others', { 'denylist-source-range': ELSEWHERE }),
-        path('both', { 'denylist-source-range': '127.0.0.1', 'allowlist-source-range': HERE }),
-        path('excepted', { 'denylist-source-range': '127.0.0.2', 'allowlist-source-range': HERE }),
-        path('misspelt', { 'denylist-source-range': '127.0.0.1/33' }),
-      ],
-    };
-  },
+  start: startWith(['web'], () => [
+    path('open', {}),
+    path('inside', { 'allowlist-source-range': `${ELSEWHERE}, ${HERE}` }),
+    path('outside', { 'allowlist-source-range': ELSEWHERE }, '/app'),
+    path('older', { 'whitelist-source-range': '10.0.0.1' }),
+    path('newer', { 'whitelist-source-range': '10.0.0.1', 'allowlist-source-range': HERE }),
+    path('empty', { 'allowlist-source-range': '' }),
+    path('blank', { 'denylist-source-range': ' ' }),
+    path('emptied', { 'allowlist-source-range': '', 'whitelist-source-range': ELSEWHERE }),
+    path('unseen', { 'whitelist-source-range': '' }),
+    path('broken', { 'allowlist-source-range': '127.0.0.1,example.com' }),
+    path('secure', { 'allowlist-source-range': ELSEWHERE }, '/', true),
+    path('below', { 'allowlist-source-range': ELSEWHERE }, '/admin'),
+    path('below-open', {}),
+    path('below-public', {}, '/admin/public'),
+    ...['/a', '/b', '/c'].map((text, index) => path(`shared-${index}`, { 'allowlist-source-range': ELSEWHERE }, text)),
+    path('shared-inside', { 'allowlist-source-range': HERE }, '/inside'),
+    path('shared-open', {}, '/open'),
+    path('shared-away', { 'allowlist-source-range': ELSEWHERE, 'permanent-redirect': 'http://away.test' }, '/away'),
+    path('shared-cors', { 'allowlist-source-range': ELSEWHERE, 'enable-cors': 'true' }, '/cors'),
+    path('denied', { 'denylist-source-range': HERE }),
+    path('others', { 'denylist-source-range': ELSEWHERE }),
+    path('both', { 'denylist-source-range': '127.0.0.1', 'allowlist-source-range': HERE }),
+    path('excepted', { 'denylist-source-range': '127.0.0.2', 'allowlist-source-range': HERE }),
+    path('misspelt', { 'denylist-source-range': '127.0.0.1/33' }),
+  ]),
   keys: {
     'allowlist-source-range': {
       good: [

@@ -1,4 +1,4 @@
-import { startServices } from '../envoy/behaviour/cases.ts';
+import { startWith } from '../envoy/behaviour/cases.ts';
 import { ingress } from '../support/manifests.ts';
 import { type AnnotationTable, annotated } from './table.ts';
 
@@ -17,37 +17,30 @@ function leadsTo(url: string, location: string, more: object = {}) {
 
 export const appRoot: AnnotationTable = {
   title: 'application root',
-  start: async () => {
-    const services = await startServices('web', 'other');
-    return {
-      close: services.close,
-      manifests: [
-        ...services.manifests,
-        host('none', {}),
-        host('app', { 'app-root': '/app' }),
-        host('secure', { 'app-root': '/app' }, ['/'], { tls: [{ hosts: ['secure.root.example.com'] }] }),
-        host('variable', { 'app-root': '/app/$arg_x' }),
-        host('bad', { 'app-root': 'app' }),
-        host('self', { 'app-root': '/' }),
-        host('unknown', { 'app-root': '/$1' }),
-        // Of several Ingresses, the first that has one.
-        host('several', {}, ['/a']),
-        host('several', { 'app-root': '/b/' }, ['/b'], { name: 'several-2', created: '2030-01-01T00:00:00Z' }),
-        host('several', { 'app-root': '/c' }, ['/', '/c'], { name: 'several-3', created: '2031-01-01T00:00:00Z' }),
-        host('closed', { 'app-root': '/app', 'allowlist-source-range': '10.0.0.0/8;' }),
-        ingress({
-          name: 'exact',
-          annotations: annotated({ 'app-root': '/app' }),
-          rules: [{ host: 'exact.root.example.com', paths: [{ path: '/', pathType: 'Exact' }] }],
-        }),
-        ingress({
-          name: 'redirected',
-          annotations: annotated({ 'app-root': '/app', 'permanent-redirect': 'https://new.example.com' }),
-          rules: [{ host: 'redirected.root.example.com', paths: [{ path: '/' }] }],
-        }),
-      ],
-    };
-  },
+  start: startWith(['web', 'other'], () => [
+    host('none', {}),
+    host('app', { 'app-root': '/app' }),
+    host('secure', { 'app-root': '/app' }, ['/'], { tls: [{ hosts: ['secure.root.example.com'] }] }),
+    host('variable', { 'app-root': '/app/$arg_x' }),
+    host('bad', { 'app-root': 'app' }),
+    host('self', { 'app-root': '/' }),
+    host('unknown', { 'app-root': '/$1' }),
+    // Of several Ingresses, the first that has one.
+    host('several', {}, ['/a']),
+    host('several', { 'app-root': '/b/' }, ['/b'], { name: 'several-2', created: '2030-01-01T00:00:00Z' }),
+    host('several', { 'app-root': '/c' }, ['/', '/c'], { name: 'several-3', created: '2031-01-01T00:00:00Z' }),
+    host('closed', { 'app-root': '/app', 'allowlist-source-range': '10.0.0.0/8;' }),
+    ingress({
+      name: 'exact',
+      annotations: annotated({ 'app-root': '/app' }),
+      rules: [{ host: 'exact.root.example.com', paths: [{ path: '/', pathType: 'Exact' }] }],
+    }),
+    ingress({
+      name: 'redirected',
+      annotations: annotated({ 'app-root': '/app', 'permanent-redirect': 'https://new.example.com' }),
+      rules: [{ host: 'redirected.root.example.com', paths: [{ path: '/' }] }],
+    }),
+  ]),
   keys: {
     'app-root': {
       good: [

@@ -1,4 +1,4 @@
-import { observe, startServices } from '../envoy/behaviour/cases.ts';
+import { observe, startWith } from '../envoy/behaviour/cases.ts';
 import type { Ports } from '../parity/table.ts';
 import { endpointSlice, ingress, type Manifest, service } from '../support/manifests.ts';
 import { type AnnotationTable, annotated } from './table.ts';
@@ -72,60 +72,45 @@ async function followed(ports: Ports, url: string, headers: Annotations = {}): P
 
 export const canaries: AnnotationTable = {
   title: 'canaries',
-  start: async () => {
-    const services = await startServices('web', 'beta');
-    return {
-      close: services.close,
-      manifests: [
-        ...services.manifests,
-        service('empty'),
-        endpointSlice('empty', []),
-        ...pair('off', { canary: 'false', 'canary-weight': '100' }),
-        ...pair('bad', { canary: 'yes', 'canary-weight': '100' }),
-        ...pair('all', { 'canary-weight': '100' }),
-        ...pair('none', {}),
-        ...pair('some', { 'canary-weight': '30' }),
-        ...pair('bad-weight', { 'canary-weight': 'half' }),
-        ...pair('of-total', { 'canary-weight': '200', 'canary-weight-total': '1000' }),
-        ...pair('of-few', { 'canary-weight': '20', 'canary-weight-total': '20' }),
-        ...pair('of-bad', { 'canary-weight': '100', 'canary-weight-total': 'all' }),
-        ...pair('header', { 'canary-by-header': 'X-Canary' }),
-        ...pair('header-weight', { 'canary-by-header': 'X-Canary', 'canary-weight': '100' }),
-        ...pair('bad-header', { 'canary-by-header': 'X Canary' }),
-        ...pair('value', { 'canary-by-header': 'X-Canary', 'canary-by-header-value': 'beta' }),
-        ...pair('bad-value', { 'canary-by-header': 'X-Canary', 'canary-by-header-value': '(beta)' }),
-        ...pair('pattern', { 'canary-by-header': 'X-Canary', 'canary-by-header-pattern': 'beta|b[0-9]' }),
-        ...pair('bad-pattern', { 'canary-by-header': 'X-Canary', 'canary-by-header-pattern': '(?=beta)' }),
-        ...pair('cookie', { 'canary-by-cookie': 'stage' }),
-        ...pair('bad-cookie', { 'canary-by-cookie': '{stage}' }),
-        ...pair('both', { 'canary-by-header': 'X-Canary', 'canary-by-cookie': 'stage' }),
-        ...pair('to-empty', { 'canary-weight': '100' }, { to: 'empty:80' }),
-        ...pair('from-empty', { 'canary-weight': '100' }, { from: 'empty:80' }),
-        ...pair('sticky', { 'canary-by-header': 'X-Canary' }, { primary: SESSION }),
-        ...pair('sticky-balanced', { 'canary-by-header': 'X-Canary' }, { primary: { affinity: 'cookie' } }),
-        ...pair(
-          'bad-behavior',
-          { 'canary-by-header': 'X-Canary', 'affinity-canary-behavior': 'x' },
-          { primary: SESSION },
-        ),
-        ...pair(
-          'legacy',
-          { 'canary-by-header': 'X-Canary', 'affinity-canary-behavior': 'legacy' },
-          { primary: SESSION },
-        ),
-        ingress({
-          name: 'lonely',
-          annotations: annotated({ canary: 'true', 'canary-weight': '100' }),
-          rules: [{ host: 'lonely.canary.example.com', paths: [{ service: 'beta:80' }] }],
-        }),
-        ...pair(
-          'denied',
-          { 'canary-weight': '100', 'ssl-redirect': 'false' },
-          { primary: { 'force-ssl-redirect': 'true' } },
-        ),
-      ],
-    };
-  },
+  start: startWith(['web', 'beta'], () => [
+    service('empty'),
+    endpointSlice('empty', []),
+    ...pair('off', { canary: 'false', 'canary-weight': '100' }),
+    ...pair('bad', { canary: 'yes', 'canary-weight': '100' }),
+    ...pair('all', { 'canary-weight': '100' }),
+    ...pair('none', {}),
+    ...pair('some', { 'canary-weight': '30' }),
+    ...pair('bad-weight', { 'canary-weight': 'half' }),
+    ...pair('of-total', { 'canary-weight': '200', 'canary-weight-total': '1000' }),
+    ...pair('of-few', { 'canary-weight': '20', 'canary-weight-total': '20' }),
+    ...pair('of-bad', { 'canary-weight': '100', 'canary-weight-total': 'all' }),
+    ...pair('header', { 'canary-by-header': 'X-Canary' }),
+    ...pair('header-weight', { 'canary-by-header': 'X-Canary', 'canary-weight': '100' }),
+    ...pair('bad-header', { 'canary-by-header': 'X Canary' }),
+    ...pair('value', { 'canary-by-header': 'X-Canary', 'canary-by-header-value': 'beta' }),
+    ...pair('bad-value', { 'canary-by-header': 'X-Canary', 'canary-by-header-value': '(beta)' }),
+    ...pair('pattern', { 'canary-by-header': 'X-Canary', 'canary-by-header-pattern': 'beta|b[0-9]' }),
+    ...pair('bad-pattern', { 'canary-by-header': 'X-Canary', 'canary-by-header-pattern': '(?=beta)' }),
+    ...pair('cookie', { 'canary-by-cookie': 'stage' }),
+    ...pair('bad-cookie', { 'canary-by-cookie': '{stage}' }),
+    ...pair('both', { 'canary-by-header': 'X-Canary', 'canary-by-cookie': 'stage' }),
+    ...pair('to-empty', { 'canary-weight': '100' }, { to: 'empty:80' }),
+    ...pair('from-empty', { 'canary-weight': '100' }, { from: 'empty:80' }),
+    ...pair('sticky', { 'canary-by-header': 'X-Canary' }, { primary: SESSION }),
+    ...pair('sticky-balanced', { 'canary-by-header': 'X-Canary' }, { primary: { affinity: 'cookie' } }),
+    ...pair('bad-behavior', { 'canary-by-header': 'X-Canary', 'affinity-canary-behavior': 'x' }, { primary: SESSION }),
+    ...pair('legacy', { 'canary-by-header': 'X-Canary', 'affinity-canary-behavior': 'legacy' }, { primary: SESSION }),
+    ingress({
+      name: 'lonely',
+      annotations: annotated({ canary: 'true', 'canary-weight': '100' }),
+      rules: [{ host: 'lonely.canary.example.com', paths: [{ service: 'beta:80' }] }],
+    }),
+    ...pair(
+      'denied',
+      { 'canary-weight': '100', 'ssl-redirect': 'false' },
+      { primary: { 'force-ssl-redirect': 'true' } },
+    ),
+  ]),
   keys: {
     canary: {
       good: [{ url: 'http://all.canary.example.com/a?b', ...BETA, path: '/a?b' }],

@@ -1,4 +1,4 @@
-import { startServices } from '../envoy/behaviour/cases.ts';
+import { startWith } from '../envoy/behaviour/cases.ts';
 import { endpointSlice, ingress, service } from '../support/manifests.ts';
 import { type AnnotationTable, annotated } from './table.ts';
 
@@ -27,27 +27,20 @@ function told(ingressName: string, serviceName: string, port: string) {
 
 export const defaultBackend: AnnotationTable = {
   title: 'default backend of an Ingress',
-  start: async () => {
-    const services = await startServices('web', 'sorry');
-    return {
-      close: services.close,
-      manifests: [
-        ...services.manifests,
-        service('empty'),
-        endpointSlice('empty', ['127.0.0.1'], { port: 1, ready: false }),
-        service('empty-too'),
-        host('good', SORRY, 'empty:80'),
-        host('missing', SORRY, 'nowhere:http'),
-        host('alive', SORRY, 'web:80'),
-        host('none', {}, 'empty:80'),
-        host('bad', { 'default-backend': 'Sorry!' }, 'empty:80'),
-        host('no-service', { 'default-backend': 'nowhere' }, 'empty:80'),
-        host('both-empty', { 'default-backend': 'empty-too' }, 'empty:80'),
-        host('tls', SORRY, 'empty:80', { tls: [{ hosts: ['tls.instead.example.com'] }] }),
-        host('moved', { ...SORRY, 'permanent-redirect': '/elsewhere' }, 'empty:80'),
-      ],
-    };
-  },
+  start: startWith(['web', 'sorry'], () => [
+    service('empty'),
+    endpointSlice('empty', ['127.0.0.1'], { port: 1, ready: false }),
+    service('empty-too'),
+    host('good', SORRY, 'empty:80'),
+    host('missing', SORRY, 'nowhere:http'),
+    host('alive', SORRY, 'web:80'),
+    host('none', {}, 'empty:80'),
+    host('bad', { 'default-backend': 'Sorry!' }, 'empty:80'),
+    host('no-service', { 'default-backend': 'nowhere' }, 'empty:80'),
+    host('both-empty', { 'default-backend': 'empty-too' }, 'empty:80'),
+    host('tls', SORRY, 'empty:80', { tls: [{ hosts: ['tls.instead.example.com'] }] }),
+    host('moved', { ...SORRY, 'permanent-redirect': '/elsewhere' }, 'empty:80'),
+  ]),
   keys: {
     'default-backend': {
       good: [

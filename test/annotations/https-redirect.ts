@@ -1,4 +1,4 @@
-import { startServices } from '../envoy/behaviour/cases.ts';
+import { startWith } from '../envoy/behaviour/cases.ts';
 import { ingress } from '../support/manifests.ts';
 import { redirectCase } from './named-ports.ts';
 import { type AnnotationTable, annotated } from './table.ts';
@@ -15,27 +15,20 @@ function host(name: string, annotations: Readonly<Record<string, string>>, tls: 
 
 export const httpsRedirect: AnnotationTable = {
   title: 'redirect to https',
-  start: async () => {
-    const services = await startServices('web');
-    return {
-      close: services.close,
-      manifests: [
-        ...services.manifests,
-        host('plain', {}, false),
-        host('tls', {}, true),
-        host('off', { 'ssl-redirect': 'false' }, true),
-        host('bad', { 'ssl-redirect': 'no' }, true),
-        host('forced', { 'force-ssl-redirect': 'true' }, false),
-        host('both', { 'force-ssl-redirect': 'true', 'ssl-redirect': 'false' }, true),
-        host('slash', { 'preserve-trailing-slash': 'true' }, true),
-        host('bad-slash', { 'preserve-trailing-slash': 'on' }, true),
-        host('port', { 'use-port-in-redirects': 'true' }, true),
-        host('bad-port', { 'use-port-in-redirects': '443' }, true),
-        host('slash-port', { 'use-port-in-redirects': 'true', 'preserve-trailing-slash': 'true' }, true),
-        host('badly-forced', { 'force-ssl-redirect': 'yes' }, false),
-      ],
-    };
-  },
+  start: startWith(['web'], () => [
+    host('plain', {}, false),
+    host('tls', {}, true),
+    host('off', { 'ssl-redirect': 'false' }, true),
+    host('bad', { 'ssl-redirect': 'no' }, true),
+    host('forced', { 'force-ssl-redirect': 'true' }, false),
+    host('both', { 'force-ssl-redirect': 'true', 'ssl-redirect': 'false' }, true),
+    host('slash', { 'preserve-trailing-slash': 'true' }, true),
+    host('bad-slash', { 'preserve-trailing-slash': 'on' }, true),
+    host('port', { 'use-port-in-redirects': 'true' }, true),
+    host('bad-port', { 'use-port-in-redirects': '443' }, true),
+    host('slash-port', { 'use-port-in-redirects': 'true', 'preserve-trailing-slash': 'true' }, true),
+    host('badly-forced', { 'force-ssl-redirect': 'yes' }, false),
+  ]),
   keys: {
     'ssl-redirect': {
       good: [

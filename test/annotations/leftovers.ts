@@ -1,4 +1,4 @@
-import { startServices } from '../envoy/behaviour/cases.ts';
+import { startWith } from '../envoy/behaviour/cases.ts';
 import { ingress } from '../support/manifests.ts';
 import { type AnnotationTable, annotated, type KeyCases } from './table.ts';
 
@@ -53,23 +53,16 @@ const served = (name: string): KeyCases['default'] => [
 
 export const leftovers: AnnotationTable = {
   title: 'leftovers of what protects',
-  start: async () => {
-    const services = await startServices('web');
-    return {
-      close: services.close,
-      manifests: [
-        ...services.manifests,
-        ...FEATURES.flatMap(({ leader, value, details }) => [
-          host(leader, { [leader]: value }),
-          host(`emptied-${leader}`, { ...details, [leader]: '' }),
-          ...Object.entries(details).flatMap(([name, detail]) => [
-            host(`all-${name}`, { [leader]: value, [name]: detail }),
-            host(name, { [name]: detail }),
-          ]),
-        ]),
-      ],
-    };
-  },
+  start: startWith(['web'], () => [
+    ...FEATURES.flatMap(({ leader, value, details }) => [
+      host(leader, { [leader]: value }),
+      host(`emptied-${leader}`, { ...details, [leader]: '' }),
+      ...Object.entries(details).flatMap(([name, detail]) => [
+        host(`all-${name}`, { [leader]: value, [name]: detail }),
+        host(name, { [name]: detail }),
+      ]),
+    ]),
+  ]),
   keys: Object.fromEntries(
     FEATURES.flatMap(({ leader, details }) => [
       [leader, { good: closed(leader), default: served(`emptied-${leader}`) }],

@@ -1,4 +1,4 @@
-import { startServices } from '../envoy/behaviour/cases.ts';
+import { startWith } from '../envoy/behaviour/cases.ts';
 import { ingress } from '../support/manifests.ts';
 import { redirectCase } from './named-ports.ts';
 import { type AnnotationTable, annotated } from './table.ts';
@@ -26,55 +26,48 @@ const OLD = 'https://new.example.com/a?b=c';
 
 export const redirects: AnnotationTable = {
   title: 'redirects',
-  start: async () => {
-    const services = await startServices('web', 'rest');
-    return {
-      close: services.close,
-      manifests: [
-        ...services.manifests,
-        host('plain', {}),
-        host('old', { 'permanent-redirect': OLD }),
-        host('path', { 'permanent-redirect': '/elsewhere' }),
-        host('path-port', { 'permanent-redirect': '/elsewhere', 'use-port-in-redirects': 'true' }),
-        host('*.wild', { 'permanent-redirect': '/elsewhere' }, { name: 'wild' }),
-        host('relative', { 'permanent-redirect': '/elsewhere', 'relative-redirects': 'true' }),
-        host('bad-relative', { 'permanent-redirect': '/elsewhere', 'relative-redirects': 'yes' }),
-        host('bare', { 'permanent-redirect': 'www.example.com' }),
-        host('bad', { 'permanent-redirect': 'https://new.example.com$request_uri' }),
-        host('code', { 'permanent-redirect': OLD, 'permanent-redirect-code': '308' }),
-        host('text', { 'permanent-redirect': OLD, 'permanent-redirect-code': '300' }),
-        host('proxy', { 'permanent-redirect': OLD, 'permanent-redirect-code': '305' }),
-        host('far-code', { 'permanent-redirect': OLD, 'permanent-redirect-code': '200' }),
-        host('bad-code', { 'permanent-redirect': OLD, 'permanent-redirect-code': 'moved' }),
-        host('now', { 'temporal-redirect': OLD }),
-        host('both', { 'permanent-redirect': 'https://other.example.com', 'temporal-redirect': OLD }),
-        host('ftp', { 'temporal-redirect': 'ftp://new.example.com', 'permanent-redirect': OLD }),
-        host('bad-now', { 'temporal-redirect': 'https://new.example.com/{}' }),
-        host('now-code', { 'temporal-redirect': OLD, 'temporal-redirect-code': '307' }),
-        host('far-now-code', { 'temporal-redirect': OLD, 'temporal-redirect-code': '308' }),
-        host('bad-now-code', { 'temporal-redirect': OLD, 'temporal-redirect-code': 'x' }),
-        host('secure', { 'permanent-redirect': OLD }, { tls: true }),
-        host('listed', { 'permanent-redirect': OLD, 'allowlist-source-range': '192.0.2.1' }),
-        host('cors', { 'permanent-redirect': OLD, 'enable-cors': 'true' }),
-        host('denied', { 'permanent-redirect': OLD, 'allowlist-source-range': '10.0.0.0/8;' }),
-        ingress({
-          name: 'part',
-          annotations: annotated({ 'permanent-redirect': OLD }),
-          rules: [{ host: 'part.moved.example.com', paths: [{ path: '/old', service: 'nowhere:80' }] }],
-        }),
-        ingress({
-          name: 'part-web',
-          created: '2030-01-01T00:00:00Z',
-          rules: [{ host: 'part.moved.example.com', paths: [{ path: '/web' }] }],
-        }),
-        ingress({
-          name: 'any',
-          annotations: annotated({ 'permanent-redirect': OLD }),
-          defaultBackend: 'rest:80',
-        }),
-      ],
-    };
-  },
+  start: startWith(['web', 'rest'], () => [
+    host('plain', {}),
+    host('old', { 'permanent-redirect': OLD }),
+    host('path', { 'permanent-redirect': '/elsewhere' }),
+    host('path-port', { 'permanent-redirect': '/elsewhere', 'use-port-in-redirects': 'true' }),
+    host('*.wild', { 'permanent-redirect': '/elsewhere' }, { name: 'wild' }),
+    host('relative', { 'permanent-redirect': '/elsewhere', 'relative-redirects': 'true' }),
+    host('bad-relative', { 'permanent-redirect': '/elsewhere', 'relative-redirects': 'yes' }),
+    host('bare', { 'permanent-redirect': 'www.example.com' }),
+    host('bad', { 'permanent-redirect': 'https://new.example.com$request_uri' }),
+    host('code', { 'permanent-redirect': OLD, 'permanent-redirect-code': '308' }),
+    host('text', { 'permanent-redirect': OLD, 'permanent-redirect-code': '300' }),
+    host('proxy', { 'permanent-redirect': OLD, 'permanent-redirect-code': '305' }),
+    host('far-code', { 'permanent-redirect': OLD, 'permanent-redirect-code': '200' }),
+    host('bad-code', { 'permanent-redirect': OLD, 'permanent-redirect-code': 'moved' }),
+    host('now', { 'temporal-redirect': OLD }),
+    host('both', { 'permanent-redirect': 'https://other.example.com', 'temporal-redirect': OLD }),
+    host('ftp', { 'temporal-redirect': 'ftp://new.example.com', 'permanent-redirect': OLD }),
+    host('bad-now', { 'temporal-redirect': 'https://new.example.com/{}' }),
+    host('now-code', { 'temporal-redirect': OLD, 'temporal-redirect-code': '307' }),
+    host('far-now-code', { 'temporal-redirect': OLD, 'temporal-redirect-code': '308' }),
+    host('bad-now-code', { 'temporal-redirect': OLD, 'temporal-redirect-code': 'x' }),
+    host('secure', { 'permanent-redirect': OLD }, { tls: true }),
+    host('listed', { 'permanent-redirect': OLD, 'allowlist-source-range': '192.0.2.1' }),
+    host('cors', { 'permanent-redirect': OLD, 'enable-cors': 'true' }),
+    host('denied', { 'permanent-redirect': OLD, 'allowlist-source-range': '10.0.0.0/8;' }),
+    ingress({
+      name: 'part',
+      annotations: annotated({ 'permanent-redirect': OLD }),
+      rules: [{ host: 'part.moved.example.com', paths: [{ path: '/old', service: 'nowhere:80' }] }],
+    }),
+    ingress({
+      name: 'part-web',
+      created: '2030-01-01T00:00:00Z',
+      rules: [{ host: 'part.moved.example.com', paths: [{ path: '/web' }] }],
+    }),
+    ingress({
+      name: 'any',
+      annotations: annotated({ 'permanent-redirect': OLD }),
+      defaultBackend: 'rest:80',
+    }),
+  ]),
   keys: {
     'permanent-redirect': {
       good: [

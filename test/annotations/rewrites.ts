@@ -1,4 +1,4 @@
-import { startServices } from '../envoy/behaviour/cases.ts';
+import { startWith } from '../envoy/behaviour/cases.ts';
 import { ingress, type Manifest, type PathSpec } from '../support/manifests.ts';
 import { type AnnotationTable, annotated } from './table.ts';
 
@@ -25,78 +25,69 @@ const to = (service: string, ...paths: readonly string[]) => paths.map((path) =>
 
 export const rewrites: AnnotationTable = {
   title: 'regular expressions and rewrites',
-  start: async () => {
-    const services = await startServices('web', 'api', 'other');
-    return {
-      close: services.close,
-      manifests: [
-        ...services.manifests,
-        on('plain', {}, ...to('web', '/foo', '/pages(/|$)(.*)'), ...to('other', '/')),
-        on('bad', { 'use-regex': 'yes', 'rewrite-target': '/a(b' }, ...to('web', '/foo'), ...to('other', '/')),
-        on(
-          'regex',
-          { 'use-regex': 'true' },
-          ...to('web', '/items/[0-9]+', '/v(1|2)/', '/a.c', '/[^/]+/tail', '/wild/.*/end'),
-        ),
-        on(
-          'regex-neighbour',
-          {},
-          { path: '/exact', pathType: 'Exact', service: 'api:80' },
-          { path: '/pre', pathType: 'Prefix', service: 'api:80' },
-          ...to('other', '/'),
-        ),
-        on('either', { 'use-regex': 'true' }, ...to('web', '/one|/two'), ...to('other', '/')),
-        on('not', { 'use-regex': 'true' }, ...to('web', '/(?!admin|api/v(1|2))(.*)'), ...to('other', '/')),
-        on('ahead', { 'use-regex': 'true' }, ...to('web', '/x/(?=y)(.*)', '/x/open'), ...to('other', '/')),
-        on('broken', { 'use-regex': 'true' }, ...to('web', '/x/(y'), ...to('other', '/')),
-        on('target', { 'rewrite-target': '/$2' }, ...to('web', '/something(/|$)(.*)')),
-        on('target-other', {}, ...to('other', '/')),
-        on('constant', { 'rewrite-target': '/fixed' }, ...to('web', '/foo'), ...to('other', '/foobar')),
-        on('same', { 'rewrite-target': '/foo' }, { path: '/foo', pathType: 'Prefix' }, ...to('other', '/')),
-        on('missing', { 'rewrite-target': '/x/$1/$3$4' }, ...to('web', '/m/([a-z]+)(/([0-9]+))?')),
-        on('first', { 'rewrite-target': '$1' }, ...to('web', '/app(/.*)')),
-        on('maybe', { 'rewrite-target': '$1' }, ...to('web', '/app(.*)')),
-        on('search', { 'rewrite-target': '/found/$1' }, ...to('web', '/zz|arch/(.*)'), ...to('other', '/')),
-        on('root', { 'rewrite-target': '/' }, ...to('web', '/deep'), ...to('other', '/')),
-        on('away', { 'rewrite-target': 'https://new.example.com:8443/base/$1' }, ...to('web', '/old/(.*)')),
-        on('home', { 'rewrite-target': 'http://$host/base/$1' }, ...to('web', '/old/(.*)')),
-        on('moved', { 'rewrite-target': 'https://new.example.com' }, ...to('web', '/old')),
-        on('closed', { 'use-regex': 'true' }, ...to('web', '/open(/.*)?', '/(x|y)open')),
-        on('closed-secret', { 'enable-modsecurity': 'true' }, ...to('api', '/adm[a-z]n/[^0-9]', '/')),
-        on('kept', { 'use-regex': 'true' }, ...to('web', '/zzz', '/[b-c]')),
-        on(
-          'kept-open',
-          {},
-          { path: '/', pathType: 'Prefix', service: 'other:80' },
-          { path: '/exact', pathType: 'Prefix', service: 'other:80' },
-          { path: '/part', pathType: 'Exact', service: 'other:80' },
-          { path: '/both/', pathType: 'Exact', service: 'other:80' },
-          { path: '/adm/open', pathType: 'Exact', service: 'other:80' },
-          { path: '/ADM/other', pathType: 'Exact', service: 'other:80' },
-          { path: '/a.m/open', pathType: 'Prefix', service: 'other:80' },
-        ),
-        on(
-          'kept-secret',
-          { 'denylist-source-range': '0.0.0.0/0,::/0' },
-          ...(['/adm/', '/part/', '/both/'] as const).map(
-            (path) => ({ path, pathType: 'Prefix', service: 'api:80' }) as const,
-          ),
-          ...(['/', '/exact', '/B%40@b'] as const).map(
-            (path) => ({ path, pathType: 'Exact', service: 'api:80' }) as const,
-          ),
-        ),
-        on(
-          'kept-inside',
-          { 'allowlist-source-range': '127.0.0.0/8,::1' },
-          { path: '/ins.de/', pathType: 'Prefix', service: 'api:80' },
-        ),
-        on('prefix', { 'rewrite-target': '/$1', 'x-forwarded-prefix': '/shop' }, ...to('web', '/shop/(.*)')),
-        on('captured', { 'rewrite-target': '/$2', 'x-forwarded-prefix': '/$1' }, ...to('web', '/(shop|it%27s)/(.*)')),
-        on('prefixless', { 'x-forwarded-prefix': '/shop' }, ...to('web', '/shop')),
-        on('badprefix', { 'rewrite-target': '/$1', 'x-forwarded-prefix': '/a b(' }, ...to('web', '/shop/(.*)')),
-      ],
-    };
-  },
+  start: startWith(['web', 'api', 'other'], () => [
+    on('plain', {}, ...to('web', '/foo', '/pages(/|$)(.*)'), ...to('other', '/')),
+    on('bad', { 'use-regex': 'yes', 'rewrite-target': '/a(b' }, ...to('web', '/foo'), ...to('other', '/')),
+    on(
+      'regex',
+      { 'use-regex': 'true' },
+      ...to('web', '/items/[0-9]+', '/v(1|2)/', '/a.c', '/[^/]+/tail', '/wild/.*/end'),
+    ),
+    on(
+      'regex-neighbour',
+      {},
+      { path: '/exact', pathType: 'Exact', service: 'api:80' },
+      { path: '/pre', pathType: 'Prefix', service: 'api:80' },
+      ...to('other', '/'),
+    ),
+    on('either', { 'use-regex': 'true' }, ...to('web', '/one|/two'), ...to('other', '/')),
+    on('not', { 'use-regex': 'true' }, ...to('web', '/(?!admin|api/v(1|2))(.*)'), ...to('other', '/')),
+    on('ahead', { 'use-regex': 'true' }, ...to('web', '/x/(?=y)(.*)', '/x/open'), ...to('other', '/')),
+    on('broken', { 'use-regex': 'true' }, ...to('web', '/x/(y'), ...to('other', '/')),
+    on('target', { 'rewrite-target': '/$2' }, ...to('web', '/something(/|$)(.*)')),
+    on('target-other', {}, ...to('other', '/')),
+    on('constant', { 'rewrite-target': '/fixed' }, ...to('web', '/foo'), ...to('other', '/foobar')),
+    on('same', { 'rewrite-target': '/foo' }, { path: '/foo', pathType: 'Prefix' }, ...to('other', '/')),
+    on('missing', { 'rewrite-target': '/x/$1/$3$4' }, ...to('web', '/m/([a-z]+)(/([0-9]+))?')),
+    on('first', { 'rewrite-target': '$1' }, ...to('web', '/app(/.*)')),
+    on('maybe', { 'rewrite-target': '$1' }, ...to('web', '/app(.*)')),
+    on('search', { 'rewrite-target': '/found/$1' }, ...to('web', '/zz|arch/(.*)'), ...to('other', '/')),
+    on('root', { 'rewrite-target': '/' }, ...to('web', '/deep'), ...to('other', '/')),
+    on('away', { 'rewrite-target': 'https://new.example.com:8443/base/$1' }, ...to('web', '/old/(.*)')),
+    on('home', { 'rewrite-target': 'http://$host/base/$1' }, ...to('web', '/old/(.*)')),
+    on('moved', { 'rewrite-target': 'https://new.example.com' }, ...to('web', '/old')),
+    on('closed', { 'use-regex': 'true' }, ...to('web', '/open(/.*)?', '/(x|y)open')),
+    on('closed-secret', { 'enable-modsecurity': 'true' }, ...to('api', '/adm[a-z]n/[^0-9]', '/')),
+    on('kept', { 'use-regex': 'true' }, ...to('web', '/zzz', '/[b-c]')),
+    on(
+      'kept-open',
+      {},
+      { path: '/', pathType: 'Prefix', service: 'other:80' },
+      { path: '/exact', pathType: 'Prefix', service: 'other:80' },
+      { path: '/part', pathType: 'Exact', service: 'other:80' },
+      { path: '/both/', pathType: 'Exact', service: 'other:80' },
+      { path: '/adm/open', pathType: 'Exact', service: 'other:80' },
+      { path: '/ADM/other', pathType: 'Exact', service: 'other:80' },
+      { path: '/a.m/open', pathType: 'Prefix', service: 'other:80' },
+    ),
+    on(
+      'kept-secret',
+      { 'denylist-source-range': '0.0.0.0/0,::/0' },
+      ...(['/adm/', '/part/', '/both/'] as const).map(
+        (path) => ({ path, pathType: 'Prefix', service: 'api:80' }) as const,
+      ),
+      ...(['/', '/exact', '/B%40@b'] as const).map((path) => ({ path, pathType: 'Exact', service: 'api:80' }) as const),
+    ),
+    on(
+      'kept-inside',
+      { 'allowlist-source-range': '127.0.0.0/8,::1' },
+      { path: '/ins.de/', pathType: 'Prefix', service: 'api:80' },
+    ),
+    on('prefix', { 'rewrite-target': '/$1', 'x-forwarded-prefix': '/shop' }, ...to('web', '/shop/(.*)')),
+    on('captured', { 'rewrite-target': '/$2', 'x-forwarded-prefix': '/$1' }, ...to('web', '/(shop|it%27s)/(.*)')),
+    on('prefixless', { 'x-forwarded-prefix': '/shop' }, ...to('web', '/shop')),
+    on('badprefix', { 'rewrite-target': '/$1', 'x-forwarded-prefix': '/a b(' }, ...to('web', '/shop/(.*)')),
+  ]),
   keys: {
     'use-regex': {
       good: [

@@ -1,4 +1,4 @@
-import { startServices } from '../envoy/behaviour/cases.ts';
+import { startWith } from '../envoy/behaviour/cases.ts';
 import { ingress, type Manifest } from '../support/manifests.ts';
 import { type AnnotationTable, annotated } from './table.ts';
 
@@ -12,22 +12,15 @@ function host(name: string, value?: string): Manifest {
 
 export const upstreamHost: AnnotationTable = {
   title: 'the Host for backends',
-  start: async () => {
-    const services = await startServices('web');
-    return {
-      close: services.close,
-      manifests: [
-        ...services.manifests,
-        host('constant', 'internal.example.com:8080'),
-        host('service', '$service_name.$namespace.svc.cluster.local:$service_port'),
-        host('variable', '$host.internal-$http_x_tenant'),
-        host('ingress', '$ingress_name'),
-        host('bad', 'a b;c'),
-        host('unknown', '$nothing'),
-        host('default'),
-      ],
-    };
-  },
+  start: startWith(['web'], () => [
+    host('constant', 'internal.example.com:8080'),
+    host('service', '$service_name.$namespace.svc.cluster.local:$service_port'),
+    host('variable', '$host.internal-$http_x_tenant'),
+    host('ingress', '$ingress_name'),
+    host('bad', 'a b;c'),
+    host('unknown', '$nothing'),
+    host('default'),
+  ]),
   keys: {
     'upstream-vhost': {
       good: [

@@ -122,6 +122,14 @@ export async function startServices(...names: readonly string[]): Promise<Servic
   };
 }
 
+/** How a table starts whose manifests are those of such Services, and `others` beside them. */
+export function startWith(names: readonly string[], others: () => readonly Manifest[]): () => Promise<Services> {
+  return async () => {
+    const { manifests, close } = await startServices(...names);
+    return { close, manifests: [...manifests, ...others()] };
+  };
+}
+
 function isEcho({ status, headers, body }: Answer): boolean {
   return status === 200 && headers['content-type'] === 'application/json' && body.startsWith('{"backend":');
 }
